@@ -12,8 +12,8 @@ import msgspec
 from groupcheck.model.exploring.exploration import Exploration
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.laws.laws import Counterexample
 from groupcheck.properties.sequence import Sequence, dump
+from groupcheck.properties.temporal.counterexamples import Counterexample
 from groupcheck.reports import exploration as explored
 from groupcheck.reports import pipeline
 from groupcheck.reports import record as saved
@@ -158,7 +158,7 @@ def _rejected(row: Any, finding: Finding | None) -> saved.FindingRecord:  # noqa
 
 def _violation(each: Counterexample) -> saved.FindingRecord:
     """A property that the model violates, with the trace."""
-    prop, instance = each.law, each.instance
+    prop, instance = each.property, each.instance
     lines = explored.broken_in_words(each)
     steps = tuple(step.given for step in each.steps)
     trace = dump(Sequence(instance.profile.name, instance.broker, steps))
@@ -166,7 +166,7 @@ def _violation(each: Counterexample) -> saved.FindingRecord:
         _bare(lines[0].removesuffix(":"), instance.profile.name, each.space, prop.name),
         text="".join(f"{bounded(line)}\n" for line in lines),
         accepted_steps=max(len(steps) - 1, 0),
-        property=saved.Property(name=prop.name, description=prop.says, source=prop.source),
+        property=saved.Property(name=prop.name, description=prop.words, source=prop.source),
         trace=tuple(json.loads(line) for line in trace.splitlines()),
     )
 

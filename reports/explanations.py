@@ -26,7 +26,7 @@ def explanations(finding: Finding) -> tuple[tuple[Explanation, ...], Property | 
         return tuple(map(_explanation, unapplied)), None
     old = LINE.fullmatch(prop.source) and finding.sequence.profile != "2.7"
     source = f"{prop.source} at 2.7.2" if old else prop.source
-    violated = Property(name=prop.name, description=prop.says, source=source)
+    violated = Property(name=prop.name, description=prop.words, source=source)
     return tuple(map(_explanation, unapplied)), violated
 
 

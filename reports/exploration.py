@@ -15,8 +15,8 @@ from groupcheck.model.engine.trace import TraceStep
 from groupcheck.model.exploring.exploration import COMPOSED, Exploration, Explored, Witness
 from groupcheck.model.exploring.projection import DEAD, Projection
 from groupcheck.properties.generators.suite import Suite
-from groupcheck.properties.laws.laws import LAWS, Counterexample
 from groupcheck.properties.sequence import step_message
+from groupcheck.properties.temporal.counterexamples import PROPERTIES, Counterexample
 from groupcheck.reports.columns import WIDTH, indented, table, wrapped
 from groupcheck.reports.formatting import answer_in_words, counted, letters, step_in_words
 
@@ -94,7 +94,7 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
         if broken is None
         else [
             {
-                "property": each.law.name,
+                "property": each.property.name,
                 "expected": each.known is not None,
                 "instance": each.space,
                 "steps": [step_message(step.given) for step in each.steps],
@@ -113,16 +113,16 @@ def as_json(exploration: Exploration, broken: list[Counterexample] | None = None
 
 def _checked(broken: list[Counterexample]) -> list[dict[str, Any]]:
     """Every property, and whether it holds."""
-    known = {each.law.name: each.known is not None for each in broken}
+    known = {each.property.name: each.known is not None for each in broken}
     return [
         {
             "name": prop.name,
-            "description": prop.says,
+            "description": prop.words,
             "source": prop.source,
             "holds": prop.name not in known,
             "expected": known.get(prop.name, False),
         }
-        for prop in LAWS
+        for prop in PROPERTIES
     ]
 
 
@@ -287,26 +287,26 @@ def _set(strings: Iterable[str]) -> str:
 
 def _properties(broken: list[Counterexample]) -> list[str]:
     unknown = [each for each in broken if each.known is None]
-    held = len(LAWS) - len(broken)
+    held = len(PROPERTIES) - len(broken)
     if not broken:
         return [f"properties all {held} hold"]
-    known = ", ".join(each.law.name for each in broken if each.known)
+    known = ", ".join(each.property.name for each in broken if each.known)
     others = f"; expected violations in this version: {known}" if known else ""
-    errors = [f"ERROR      the property {each.law.name} is violated" for each in unknown]
-    return [*wrapped("properties", [f"{held} of {len(LAWS)} hold{others}"]), *errors]
+    errors = [f"ERROR      the property {each.property.name} is violated" for each in unknown]
+    return [*wrapped("properties", [f"{held} of {len(PROPERTIES)} hold{others}"]), *errors]
 
 
 def broken_in_words(broken: Counterexample) -> list[str]:
     """A violated property, with a trace."""
-    prop, why = broken.law, broken.known
+    prop, why = broken.property, broken.known
     lines = [
-        f"The property {prop.name} ({prop.says}) [{prop.source}] is violated in {broken.space}:"
+        f"The property {prop.name} ({prop.words}) [{prop.source}] is violated in {broken.space}:"
     ]
     lines += _steps(broken.steps)
     if broken.cycle:
         first, last = len(broken.steps) - broken.cycle + 1, len(broken.steps)
         lines.append(f"     and steps {first} to {last} repeat forever")
-    return lines + (wrapped("expected", [f"{why.says} [{why.source}]"]) if why else [])
+    return lines + (wrapped("expected", [f"{why.words} [{why.source}]"]) if why else [])
 
 
 def _witness(witness: Witness) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from groupcheck import __version__
 from groupcheck.model.exploring.exploration import Exploration, Explored
-from groupcheck.properties.laws.laws import LAWS, Counterexample
+from groupcheck.properties.temporal.counterexamples import PROPERTIES, Counterexample
 from groupcheck.reports.columns import table, wrapped
 
 
@@ -15,7 +15,7 @@ def details(exploration: Exploration, broken: list[Counterexample] | None) -> st
     """The lines after the summary; `broken` is as in it."""
     sections = [_digests(exploration), *map(_rules, exploration.spaces)]
     if broken is not None:
-        sections.append(list(_properties({each.law.name: each for each in broken})))
+        sections.append(list(_properties({each.property.name: each for each in broken})))
     return "".join("\n" + "".join(f"{line}\n" for line in lines) for lines in sections)
 
 
@@ -38,6 +38,6 @@ def _rules(space: Explored) -> list[str]:
 
 
 def _properties(broken: dict[str, Counterexample]) -> Iterator[str]:
-    for prop in LAWS:
+    for prop in PROPERTIES:
         head = "violated" if prop.name in broken else "holds"
-        yield from wrapped(head, [f"{prop.name}: {prop.says} [{prop.source}]"])
+        yield from wrapped(head, [f"{prop.name}: {prop.words} [{prop.source}]"])

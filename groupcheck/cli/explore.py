@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from groupcheck.model.exploring.exploration import Exploration, Settings
     from groupcheck.model.instances.inputs import Feature
     from groupcheck.properties.generators.suite import Suite
-    from groupcheck.properties.laws.laws import Counterexample
+    from groupcheck.properties.temporal.counterexamples import Counterexample
 
 HELP = "explore the model"
 
@@ -137,7 +137,7 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
     from groupcheck.model.exploring.exploration import UnfitSettingsError
     from groupcheck.model.exploring.exploration import run as explore
     from groupcheck.properties.generators.suite_file import write_suite
-    from groupcheck.properties.laws.laws import counterexamples, in_order, note
+    from groupcheck.properties.temporal.counterexamples import counterexamples, in_order, note
     from groupcheck.reports.graph_files import write_graph, write_witness
     from groupcheck.reports.progress import Bars
 
@@ -179,7 +179,7 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
 def _on_spark(settings: Settings, options: argparse.Namespace) -> _Explored:
     from groupcheck.model.engine.exploration import TooManyStatesError
     from groupcheck.model.exploring.exploration import UnfitSettingsError
-    from groupcheck.properties.laws.laws import in_order, note
+    from groupcheck.properties.temporal.counterexamples import in_order, note
 
     if options.out or not settings.symmetry:
         msg = "--out and --no-symmetry need the graph in memory: --engine python"

@@ -20,10 +20,10 @@ from groupcheck.model.exploring.projection import Arrow, Projection, lawful
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.state import Coordinator
 from groupcheck.pipeline.exploring.levels import Levels
-from groupcheck.properties.laws import laws, liveness
-from groupcheck.properties.laws.course import Leg
-from groupcheck.properties.laws.laws import Counterexample
-from groupcheck.properties.laws.liveness import Unfinished
+from groupcheck.properties.temporal import counterexamples, liveness
+from groupcheck.properties.temporal.counterexamples import Counterexample
+from groupcheck.properties.temporal.cycles import CycleStep
+from groupcheck.properties.temporal.liveness import Obligation
 
 NOWHERE: Final = TransitionReference(-1, -1)  # only the number of such edges is known
 
@@ -113,7 +113,9 @@ def unsafe(name: str, instance: Instance, levels: Levels) -> list[Counterexample
     found = []
     for prop, (excused, at) in first.items():
         way = _way(instance, levels, at)
-        broken = (each for each in laws.unsafe(name, way) if each.law.name == prop)
+        broken = (
+            each for each in counterexamples.of_safety(name, way) if each.property.name == prop
+        )
         found += [each for each in broken if (each.known is not None) == excused]
     return found
 
@@ -123,22 +125,22 @@ def unending(
 ) -> list[Counterexample]:
     """The temporal properties that do not hold, each with the cycle in its rows of `LEG`."""
     found = []
-    for prop in liveness.LAWS:
+    for prop in liveness.PROPERTIES:
         edges = [leg for leg in legs if leg["property"] == prop.name]
         if edges:
             at = [_At(leg["depth"], leg["id"]) for leg in edges]
             round_ = [next(_before(levels, each)) for each in at]
             graph = StateGraph(part(instance, [*_path(levels, at[0]), *round_]))
             ends = [
-                Unfinished(graph.space.numbers[state], leg["who"])
+                Obligation(graph.space.numbers[state], leg["who"])
                 for state, leg in zip(round_, edges, strict=True)
             ]
             cycle = [
-                Leg(here, there, leg["tick"])
+                CycleStep(here, there, leg["tick"])
                 for here, there, leg in zip(ends, [*ends[1:], ends[0]], edges, strict=True)
             ]
             broken = liveness.lasso(graph, prop, edges[0]["why"], cycle)
-            found.append(laws.told(name, graph.space, broken))
+            found.append(counterexamples.counterexample(name, graph.space, broken))
     return found
 
 
@@ -148,8 +150,8 @@ def witness(rule: str, name: str, instance: Instance, levels: Levels) -> Witness
     if at is None:
         return None
     way = _way(instance, levels, at)
-    hops = StateGraph(way).witness_of(rule)
-    return None if hops is None else Witness(rule, name, instance, tuple(trace_of(way, hops)))
+    path = StateGraph(way).witness_of(rule)
+    return None if path is None else Witness(rule, name, instance, tuple(trace_of(way, path)))
 
 
 def _way(instance: Instance, levels: Levels, at: _At) -> StateSpace:

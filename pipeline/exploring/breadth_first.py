@@ -35,7 +35,7 @@ from groupcheck.pipeline.exploring.expansion import EXPANDED, LEVEL, STATES, TAL
 from groupcheck.pipeline.exploring.levels import Level, Levels
 from groupcheck.pipeline.exploring.unfinished import UNFINISHED
 from groupcheck.pipeline.failures import in_a_line
-from groupcheck.properties.laws.laws import Counterexample
+from groupcheck.properties.temporal.counterexamples import Counterexample
 
 MOST_TASKS: Final = 10_000
 A_FILE: Final = 100_000  # states

@@ -18,8 +18,8 @@ from scipy.sparse.csgraph import connected_components
 from groupcheck.model.exploring.fingerprint import KEY_BYTES
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, Field, arrow, table
-from groupcheck.properties.laws.course import Course, Going
-from groupcheck.properties.laws.liveness import OF_COURSES, excuses
+from groupcheck.properties.temporal.cycles import Obligations, PendingStep
+from groupcheck.properties.temporal.liveness import OBLIGATIONS, expected_causes
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -35,7 +35,7 @@ LEG: Final = table(
     Field("tick", BOOL, "whether it is by a step in which time passes, or by any"),
 )
 
-_PROPERTIES: Final = {prop.name: prop for prop in OF_COURSES}
+_PROPERTIES: Final = {prop.name: prop for prop in OBLIGATIONS}
 
 
 class _Graph(NamedTuple):
@@ -65,7 +65,7 @@ def _cycle(profile: str, rows: pa.Table) -> pa.Table:
     """The cycle of one property."""
     prop, graph = _PROPERTIES[rows["property"][0].as_py()], _graph(rows)
     legs: list[dict[str, Any]] = []
-    for why in excuses(PROFILES[profile], prop):
+    for why in expected_causes(PROFILES[profile], prop):
         taking = graph.covers == 0
         if why is not None:
             taking |= graph.covers & (1 << why) != 0
@@ -109,7 +109,7 @@ def _legs(rows: pa.Table, graph: _Graph, left: NDArray[np.bool_]) -> Iterator[di
     found = (rows[name].filter(left).to_numpy() for name in ("nth", "id", "depth"))
     order = np.flatnonzero(left)[np.lexsort(tuple(found))]
     columns = (each[order].tolist() for each in (graph.here, graph.there, graph.tick))
-    course = Course(Going(*each) for each in zip(*columns, strict=True))
+    course = Obligations(PendingStep(*each) for each in zip(*columns, strict=True))
 
     def depth(code: int) -> int:
         return int(rows["depth"][int(graph.row[code])].as_py())

@@ -25,8 +25,8 @@ from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.exploring.unfinished import UNFINISHED, Unfinished
 from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
-from groupcheck.properties.laws import safety
-from groupcheck.properties.laws.law import Taken, known
+from groupcheck.properties.temporal import safety
+from groupcheck.properties.temporal.step import CheckedStep, known
 
 STATES: Final = 500  # of a part, which is in memory with its successors
 ROWS: Final = 5_000  # unfinished obligations, at once
@@ -78,9 +78,9 @@ class Tally:
         self._times: Counter[tuple[str, str, str]] = Counter()
         self._first: dict[tuple[str, str, str], int] = {}
 
-    def check(self, step: Taken) -> None:
+    def check(self, step: CheckedStep) -> None:
         """Count the invariants that a step violates; its node is an id."""
-        for prop, why in safety.breaches(step):
+        for prop, why in safety.violations_of(step):
             detail = "" if why is None else str(known(step.profile, prop).index(why))
             self._count("violation", prop.name, detail, first=step.node)
 
@@ -146,7 +146,9 @@ def _part(
 
     def see(node: int, seen: Seen) -> None:
         after, responses, fired, _ = seen.outcome
-        step = Taken(ids[node], nodes[node], seen.given, after, responses, fired, profile, config)
+        step = CheckedStep(
+            ids[node], nodes[node], seen.given, after, responses, fired, profile, config
+        )
         tally.check(step)
         if instance.timed:
             unfinished.see(node, step, seen)

@@ -22,7 +22,7 @@ from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.exploring.expansion import Which
 from groupcheck.pipeline.output import marker, put_marker, writes
 from groupcheck.pipeline.sources import LOCAL, place
-from groupcheck.properties import laws
+from groupcheck.properties import temporal
 
 KIND: Final = "levels"
 
@@ -135,6 +135,6 @@ def _in_words(of: dict[str, Any]) -> str:
 @cache
 def _model() -> str:
     """A hash of the source code of the model, its properties and the exploration."""
-    folders = [Path(package.__path__[0]) for package in (model, laws, exploring)]
+    folders = [Path(package.__path__[0]) for package in (model, temporal, exploring)]
     sources = [each for folder in folders for each in sorted(folder.rglob("*.py"))]
     return blake2b(b"\0".join(each.read_bytes() for each in sources), digest_size=8).hexdigest()

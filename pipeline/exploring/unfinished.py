@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 from pyspark.sql.types import BinaryType
 
 from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, Field, table
-from groupcheck.properties.laws.liveness import unfinished
+from groupcheck.properties.temporal.liveness import unfinished
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.exploration import Seen
     from groupcheck.model.state import Coordinator
-    from groupcheck.properties.laws.law import Taken
+    from groupcheck.properties.temporal.step import CheckedStep
 
 UNFINISHED: Final = table(
     Field("property", STRING, "the property with the obligation"),
@@ -38,7 +38,7 @@ class Unfinished:
     def __init__(self) -> None:
         self._found: dict[tuple[str, int, int, str, int, str, bool], None] = {}
 
-    def see(self, node: int, step: Taken, seen: Seen) -> None:
+    def see(self, node: int, step: CheckedStep, seen: Seen) -> None:
         """Add the obligations that stay unfinished over a step from a node."""
         for prop, (here, there, tick, covers) in unfinished(step, seen.names):
             if tick or (node, here) != (seen.target, there):

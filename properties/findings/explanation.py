@@ -24,9 +24,9 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.compare import differing_field, normal
 from groupcheck.properties.findings.counterfactual import Trial, Unapplied
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.laws.breach import law_broken
-from groupcheck.properties.laws.law import Law
 from groupcheck.properties.oracle import view_of
+from groupcheck.properties.temporal.observed_violation import violated_property
+from groupcheck.properties.temporal.step import Property
 
 # The number of possible states of the port in which the rules are applied.
 MOST_STATES: Final = 8
@@ -39,7 +39,7 @@ class Explanation(NamedTuple):
     """The rules by which the answer would be correct, the nearest first; a violated property."""
 
     rules: tuple[Unapplied, ...] = ()
-    violated: Law | None = None
+    violated: Property | None = None
 
 
 class _Matches:
@@ -105,7 +105,7 @@ def explain(finding: Finding) -> Explanation:
         if other is not None:
             instead.append(other)
     ordered = sorted(rules.values(), key=_distance)
-    return Explanation(tuple(ordered), law_broken(finding, outcome, instead))
+    return Explanation(tuple(ordered), violated_property(finding, outcome, instead))
 
 
 def _distance(unapplied: Unapplied) -> tuple[bool, bool, bool]:

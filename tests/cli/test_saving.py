@@ -16,8 +16,12 @@ from jsonschema import Draft202012Validator
 from groupcheck.cli import main
 from groupcheck.model.exploring.exploration import Settings, run
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples
 from groupcheck.properties.progress import silent
+from groupcheck.properties.temporal.counterexamples import (
+    PROPERTIES,
+    Counterexample,
+    counterexamples,
+)
 from groupcheck.reports.command_records import Took, check_record, explore_record
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import MalformedResultError, as_text, read
@@ -128,7 +132,7 @@ def _explored(broken: list[Counterexample] | None = None, *, torn: bool = False)
 
 
 @pytest.fixture(scope="module")
-def broken() -> Counterexample:
+def violations() -> Counterexample:
     """A property that Kafka is known to violate, as if it were not known."""
     each = next(iter(counterexamples("membership", explored("2.7", "membership"))))
     assert each.known
@@ -252,7 +256,7 @@ def test_an_exploration_has_its_instances_properties_and_arrows_in_every_format(
     assert "reached    all 288 transitions" in printed
     assert printed.endswith("verdict    no errors in the model of Apache Kafka 2.7.2\n")
     assert 'name="metadata/1"' in faces["junit"]
-    assert faces["junit"].count('classname="groupcheck.properties"') == len(LAWS)
+    assert faces["junit"].count('classname="groupcheck.properties"') == len(PROPERTIES)
     assert "24 states" in faces["badge"]
     assert "State graph" in faces["html"]
     assert "sync/leader-completing" in faces["html"]
@@ -267,13 +271,13 @@ def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_none(
     saved = _explored([broken._replace(known=None)], torn=True)
     violation, error = saved.findings
     assert violation.property
-    assert violation.property.name == broken.law.name
+    assert violation.property.name == broken.property.name
     assert len(violation.trace) == 1 + len(broken.steps)
     assert error.title == "3 transitions of metadata cannot be reached"
     faces = _faces(saved, tmp_path)
     printed = capsys.readouterr().out
     assert "verdict    2 findings in the model of Apache Kafka 2.7.2\n" in printed
-    assert printed.count(f"The property {broken.law.name} ") == 1 + 2  # and in its annotation
+    assert printed.count(f"The property {broken.property.name} ") == 1 + 2  # and in its annotation
     assert faces["junit"].count("<failure ") == 2
     assert (tmp_path / "out" / f"finding_{violation.id}.jsonl").exists()
     assert violation.id in faces["html"]

@@ -20,9 +20,13 @@ from groupcheck.model.exploring.exploration import Settings, run
 from groupcheck.model.exploring.fingerprint import KEY_BYTES, digest, key, written
 from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.laws.course import Course, Going
-from groupcheck.properties.laws.laws import LAWS, Counterexample, counterexamples
-from groupcheck.properties.laws.liveness import excuses
+from groupcheck.properties.temporal.counterexamples import (
+    PROPERTIES,
+    Counterexample,
+    counterexamples,
+)
+from groupcheck.properties.temporal.cycles import Obligations, PendingStep
+from groupcheck.properties.temporal.liveness import expected_causes
 from groupcheck.reports.record_file import read
 from support.needs import needs_packages
 
@@ -49,7 +53,7 @@ NODES = st.integers(0, NODE_COUNT - 1)
 
 
 def _by_name(broken: list[Counterexample]) -> list[Counterexample]:
-    return sorted(broken, key=lambda each: each.law.name)
+    return sorted(broken, key=lambda each: each.property.name)
 
 
 @pytest.mark.parametrize(
@@ -85,17 +89,19 @@ def test_spark_finds_everything_that_the_explorer_in_one_process_finds(
 
 
 @given(
-    st.lists(st.builds(Going, NODES, NODES, st.booleans(), st.sampled_from([(), (0,), (1,)]))),
+    st.lists(
+        st.builds(PendingStep, NODES, NODES, st.booleans(), st.sampled_from([(), (0,), (1,)]))
+    ),
     st.frozensets(NODES),
 )
 def test_cycles_of_numbers_equal_cycles_of_records(
-    unfinished: list[Going[int]], held: frozenset[int]
+    unfinished: list[PendingStep[int]], held: frozenset[int]
 ) -> None:
-    prop = next(prop for prop in LAWS if prop.name == "silence-ends")
+    prop = next(prop for prop in PROPERTIES if prop.name == "silent-members-removed")
     unfinished = sorted(dict.fromkeys(unfinished), key=attrgetter("here"))
     expected = []
-    for why in excuses(PROFILES["2.7"], prop):
-        legs = Course(unfinished, why).cycle(lambda node: node, held.__contains__)
+    for why in expected_causes(PROFILES["2.7"], prop):
+        legs = Obligations(unfinished, why).cycle(lambda node: node, held.__contains__)
         if legs is not None:
             expected = [(why, leg.here, leg.tick) for leg in legs]
             break
@@ -103,16 +109,16 @@ def test_cycles_of_numbers_equal_cycles_of_records(
     rows = [
         {
             "property": prop.name,
-            "covers": sum(1 << place for place in going.covers),
-            "depth": going.here,
-            "id": 7 * going.here,
+            "covers": sum(1 << place for place in pending_step.covers),
+            "depth": pending_step.here,
+            "id": 7 * pending_step.here,
             "nth": nth,
-            "here": ends[going.here],
-            "there": ends[going.there],
-            "tick": going.tick,
-            "holding": going.here in held,
+            "here": ends[pending_step.here],
+            "there": ends[pending_step.there],
+            "tick": pending_step.tick,
+            "holding": pending_step.here in held,
         }
-        for nth, going in enumerate(unfinished)
+        for nth, pending_step in enumerate(unfinished)
     ]
     found = cycles._cycle("2.7", pa.Table.from_pylist(rows, arrow(UNFINISHED))) if rows else None
     rows_of_cycle = found.to_pylist() if found else []
@@ -198,7 +204,7 @@ def test_the_command_prints_its_results_and_what_it_did_not_check(
     assert "not computed" in said
     assert main([*command, "--json"]) == 0
     record: dict[str, Any] = json.loads(capsys.readouterr().out)
-    assert [each["name"] for each in record["properties"]] == [prop.name for prop in LAWS]
+    assert [each["name"] for each in record["properties"]] == [prop.name for prop in PROPERTIES]
     assert f"metadata {record['instances'][0]['states']} " in " ".join(said.split())
 
 

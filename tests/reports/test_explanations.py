@@ -10,7 +10,7 @@ from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.findings.counterfactual import Unapplied
 from groupcheck.properties.findings.explanation import Explanation
-from groupcheck.properties.laws.law import Law
+from groupcheck.properties.temporal.step import Property
 from groupcheck.reports import explanations
 from support.small_findings import finding_of, member_list_for_a_follower
 
@@ -50,11 +50,11 @@ def test_each_reason_has_a_sentence_and_only_five_rules_are_printed() -> None:
         Unapplied(other, timer_left_ms=61_000),
         *[Unapplied(other)] * 3,
     )
-    law = Law("a-law", "it holds", "One.scala:7")
+    prop = Property("a-prop", "it holds", "One.scala:7")
     finding = member_list_for_a_follower()
     finding = finding._replace(sequence=finding.sequence._replace(profile="4.1"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(explanations, "explain", lambda _finding: Explanation(unapplied, law))
+        patch.setattr(explanations, "explain", lambda _finding: Explanation(unapplied, prop))
         lines = explanations.lines(finding)
     assert lines == [
         "This answer would be correct if",
@@ -69,6 +69,6 @@ def test_each_reason_has_a_sentence_and_only_five_rules_are_printed() -> None:
         "  it is other [KIP-1]",
         "    (not the case here)",
         "  or by 2 other rules",
-        "It violates the property a-law:",
+        "It violates the property a-prop:",
         "  it holds [One.scala:7 at 2.7.2]",
     ]

@@ -11,7 +11,12 @@ import pytest
 import support.spaces
 from groupcheck.model.exploring.exploration import Exploration, Settings, run
 from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.laws.laws import Counterexample, counterexamples, in_order, note
+from groupcheck.properties.temporal.counterexamples import (
+    Counterexample,
+    counterexamples,
+    in_order,
+    note,
+)
 from groupcheck.reports.exploration import MODEL, as_json, summary
 
 pytestmark = pytest.mark.untraced

@@ -137,12 +137,12 @@ def test_an_answer_before_the_append_completes_is_explained_by_its_release() -> 
 
 
 @pytest.mark.parametrize(
-    ("given", "answers", "law"),
+    ("given", "answers", "prop"),
     [
         (
             Request(2, 3, ALIVE._replace(member_id="nobody")),
             {2: HeartbeatResponse(ErrorCode.NONE)},
-            "heartbeats-count",
+            "heartbeat-restarts-session",
         ),
         (
             Request(2, 3, SYNC._replace(generation_id=0)),
@@ -153,10 +153,10 @@ def test_an_answer_before_the_append_completes_is_explained_by_its_release() -> 
     ],
 )
 def test_an_explanation_names_a_property_only_if_the_answer_violates_one(
-    given: Request, answers: dict[int, ResponseBody], law: str
+    given: Request, answers: dict[int, ResponseBody], prop: str
 ) -> None:
     broken = explain(_seen(*JOINED, given, answers=answers)).violated
-    assert (broken.name if broken else "") == law
+    assert (broken.name if broken else "") == prop
 
 
 def test_a_failed_port_and_two_answers_to_one_request_have_no_explanation() -> None:

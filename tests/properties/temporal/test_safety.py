@@ -30,13 +30,13 @@ from groupcheck.model.vocabulary import (
     Request,
     SyncGroupResponse,
 )
-from groupcheck.properties.laws import liveness, safety
-from groupcheck.properties.laws.law import KNOWN, Broken
+from groupcheck.properties.temporal import liveness, safety
+from groupcheck.properties.temporal.step import KNOWN_VIOLATIONS, Violation
 from support.edits import replace_effect
 from support.spaces import every_space, whole
 
 OLD, NEW, NEWEST = PROFILES["0.10.2"], PROFILES["2.7"], PROFILES["4.1"]
-LAWS_PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
+PAGE = Path(__file__).parents[3] / "docs" / "properties.md"
 ANSWER_JOINS = "answer every parked JoinGroup, restart every session timer"
 
 
@@ -44,8 +44,8 @@ def explored(profile: Profile, name: str, members: int) -> StateSpace:
     return explore(instances(profile, members)[name])
 
 
-def by_law(space: StateSpace) -> dict[str, Broken]:
-    return {found.law.name: found for found in safety.broken(space)}
+def by_name(space: StateSpace) -> dict[str, Violation]:
+    return {found.property.name: found for found in safety.violations(space)}
 
 
 def faulty(profile: Profile, rule: str, effect: Effect) -> Profile:
@@ -60,29 +60,37 @@ BREAKS = {
     "2.7": {},
     "4.1": {"assigned-only-in-stable": 4},
 }
-EXPIRED_OF_OLD = {"subscribed-offsets-are-kept": 5, "rebalances-keep-offsets": 5}
+EXPIRED_OF_OLD = {"subscribed-offsets-not-expired": 5, "no-expiry-in-rebalance": 5}
 MORE = {
     "0.10.0 expiry": EXPIRED_OF_OLD,
     "0.10.0 expiry-failing": EXPIRED_OF_OLD,
     "0.10.2 expiry": EXPIRED_OF_OLD,
     "0.10.2 expiry-failing": EXPIRED_OF_OLD,
-    "2.7 crowded": {"one-per-instance": 6},
-    "2.7 expiry": {"rebalances-keep-offsets": 4, "offsets-are-retained": 7},
-    "2.7 expiry-transactions": {"rebalances-keep-offsets": 4, "offsets-are-retained": 5},
-    "2.7 expiry-failing": {"rebalances-keep-offsets": 4, "offsets-are-retained": 5},
-    "4.1 static": {"fenced": 3},
-    "4.1 failing": {"only-empty-groups-go": 3, "removed-in-time": 5, "unanswered": 5},
-    "4.1 failing-static": {"fenced": 3},
-    "4.1 failing-transactions": {"only-empty-groups-go": 3, "removed-in-time": 4, "unanswered": 4},
+    "2.7 crowded": {"unique-instance-ids": 6},
+    "2.7 expiry": {"no-expiry-in-rebalance": 4, "offset-retention": 7},
+    "2.7 expiry-transactions": {"no-expiry-in-rebalance": 4, "offset-retention": 5},
+    "2.7 expiry-failing": {"no-expiry-in-rebalance": 4, "offset-retention": 5},
+    "4.1 static": {"fencing": 3},
+    "4.1 failing": {
+        "only-empty-groups-removed": 3,
+        "no-early-removal": 5,
+        "unanswered-requests": 5,
+    },
+    "4.1 failing-static": {"fencing": 3},
+    "4.1 failing-transactions": {
+        "only-empty-groups-removed": 3,
+        "no-early-removal": 4,
+        "unanswered-requests": 4,
+    },
     "4.1 failing-administration": {
-        "only-empty-groups-go": 3,
-        "removed-in-time": 5,
-        "unanswered": 5,
+        "only-empty-groups-removed": 3,
+        "no-early-removal": 5,
+        "unanswered-requests": 5,
         "deleted-as-answered": 3,
     },
-    "4.1 expiry": {"offsets-are-retained": 7},
-    "4.1 expiry-transactions": {"offsets-are-retained": 5},
-    "4.1 expiry-failing": {"offsets-are-retained": 5},
+    "4.1 expiry": {"offset-retention": 7},
+    "4.1 expiry-transactions": {"offset-retention": 5},
+    "4.1 expiry-failing": {"offset-retention": 5},
 }
 
 
@@ -95,18 +103,20 @@ def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(
     profile: str, name: str
 ) -> None:
     space = every_space(profile)[name]
-    found = safety.broken(space)
+    found = safety.violations(space)
     expected = BREAKS[profile] | MORE.get(f"{profile} {name}", {})
-    assert {each.law.name: len(each.hops) for each in found} == expected
-    assert [each.law.name for each in (*found, *liveness.broken(space)) if not each.known] == []
+    assert {each.property.name: len(each.path) for each in found} == expected
+    assert [
+        each.property.name for each in (*found, *liveness.violations(space)) if not each.known
+    ] == []
 
 
 @pytest.mark.parametrize("members", [1, 3])
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.untraced
 def test_one_or_three_members_violate_no_other_property(profile: str, members: int) -> None:
-    found = by_law(whole(instances(PROFILES[profile], members)["membership"]))
-    assert {law: len(each.hops) for law, each in found.items() if each.known} == BREAKS[profile]
+    found = by_name(whole(instances(PROFILES[profile], members)["membership"]))
+    assert {prop: len(each.path) for prop, each in found.items() if each.known} == BREAKS[profile]
     assert all(each.known for each in found.values())
 
 
@@ -267,7 +277,7 @@ def _add_another(step: Step, request: Request) -> None:
 class Fault(NamedTuple):
     """A rule with another effect, and in how many steps that violates the property."""
 
-    law: str
+    property: str
     rule: str
     effect: Effect
     steps: int
@@ -276,17 +286,17 @@ class Fault(NamedTuple):
 
 
 def _heartbeat(
-    law: str,
+    prop: str,
     effect: Effect,
     rule: str = "heartbeat/alive",
     steps: int = 3,
     space: str = "membership",
 ) -> Fault:
-    return Fault(law, rule, effect, steps, space)
+    return Fault(prop, rule, effect, steps, space)
 
 
-def _join(law: str, effect: Effect, steps: int, *where: Any) -> Fault:
-    return Fault(law, "join/repeated-completing", effect, steps, *where)
+def _join(prop: str, effect: Effect, steps: int, *where: Any) -> Fault:
+    return Fault(prop, "join/repeated-completing", effect, steps, *where)
 
 
 def _commit(rule: str, effect: Effect, steps: int) -> Fault:
@@ -295,8 +305,8 @@ def _commit(rule: str, effect: Effect, steps: int) -> Fault:
 
 LEADER, FOLLOWER = "sync/leader-completing", "sync/follower-completing"
 FAULTS = (
-    _heartbeat("lawful-transitions", _of_group(state=GroupState.STABLE)),
-    _heartbeat("lawful-transitions", _stabilise_twice, steps=4),
+    _heartbeat("state-transitions", _of_group(state=GroupState.STABLE)),
+    _heartbeat("state-transitions", _stabilise_twice, steps=4),
     _heartbeat("generation", _raise_generation),
     _heartbeat("leader", _of_group(leader=None)),
     _heartbeat("leader", _of_group(leader=None), "heartbeat/preparing"),
@@ -313,42 +323,42 @@ FAULTS = (
     Fault("appended-as-sent", LEADER, _forget_assignments, 4, "storing"),
     Fault("appended-as-sent", FOLLOWER, _forget_assignments, 6, "storing", 2),
     Fault("waiting-does-not-expire", FOLLOWER, _park_with_timer, 5, "membership", 2),
-    _heartbeat("removed-in-time", _remove, "heartbeat/other-generation"),
+    _heartbeat("no-early-removal", _remove, "heartbeat/other-generation"),
     Fault(
-        "removed-in-time",
+        "no-early-removal",
         "join/rejoin-preparing",
         _end_join_phase,
         5,
         "membership",
         2,
     ),
-    _heartbeat("sessions-run-with-time", _halve_the_session),
-    _heartbeat("heartbeats-count", ANSWER_ONLY, steps=4),
+    _heartbeat("session-timers", _halve_the_session),
+    _heartbeat("heartbeat-restarts-session", ANSWER_ONLY, steps=4),
     _commit("commit/other-generation", _accept_commit, 3),
     _commit("commit/completing", _accept_commit, 3),
     _commit("commit/other-generation", _store_refused_commit, 3),
     _commit("commit/other-generation", _append_old_commit, 4),
     _commit("commit/unknown-member", _accept_simple_commit, 2),
     _heartbeat("answered-once", _answer_twice),
-    _heartbeat("unanswered", _no_answer),
-    _heartbeat("unanswered", _of_members(awaiting_join=None), "heartbeat/preparing"),
-    _heartbeat("unanswered", _of_members(awaiting_sync=None), steps=5, space="storing"),
-    Fault("unanswered", "sync/other-generation", _refuse_and_forget, 6, "membership", 2),
-    Fault("fenced", "sync/fenced", _accept_sync, 2, "static"),
-    Fault("fenced", "heartbeat/fenced", _no_answer, 2, "static"),
-    Fault("one-per-instance", "join/static-preparing", _add_another, 2, "static", 2),
+    _heartbeat("unanswered-requests", _no_answer),
+    _heartbeat("unanswered-requests", _of_members(awaiting_join=None), "heartbeat/preparing"),
+    _heartbeat("unanswered-requests", _of_members(awaiting_sync=None), steps=5, space="storing"),
+    Fault("unanswered-requests", "sync/other-generation", _refuse_and_forget, 6, "membership", 2),
+    Fault("fencing", "sync/fenced", _accept_sync, 2, "static"),
+    Fault("fencing", "heartbeat/fenced", _no_answer, 2, "static"),
+    Fault("unique-instance-ids", "join/static-preparing", _add_another, 2, "static", 2),
 )
 
 
 @pytest.mark.parametrize(
-    "fault", FAULTS, ids=lambda fault: f"{fault.law}: {fault.rule} {fault.effect.words}"
+    "fault", FAULTS, ids=lambda fault: f"{fault.property}: {fault.rule} {fault.effect.words}"
 )
 def test_a_rule_with_another_effect_violates_the_property_in_the_fewest_steps(fault: Fault) -> None:
     space = explored(faulty(NEW, fault.rule, fault.effect), fault.space, fault.members)
-    found = by_law(space)[fault.law]
-    assert len(found.hops) == fault.steps
+    found = by_name(space)[fault.property]
+    assert len(found.path) == fault.steps
     assert found.known is None
-    last = found.hops[-1]
+    last = found.path[-1]
     assert fault.rule in space.edges[last.node][last.edge].fired
 
 
@@ -360,8 +370,8 @@ def test_a_group_that_admits_more_members_than_group_max_size_violates_within_si
             effect.apply(step, request)
 
     profile = faulty(NEW, "join/group-full", admit)
-    found = by_law(explored(profile, "crowded", 1))["within-size"]
-    assert len(found.hops) == 4
+    found = by_name(explored(profile, "crowded", 1))["max-size"]
+    assert len(found.path) == 4
     assert found.known is None
 
 
@@ -377,7 +387,7 @@ def test_members_that_offer_two_protocols_in_either_order_get_one_that_wins_the_
     space = explored(NEW, "metadata", members)
     names = {node.group.protocol_name for node in space.nodes if node.group}
     assert names == {None, "range", "roundrobin"}
-    assert not by_law(space)
+    assert not by_name(space)
 
 
 @partial(Effect, "choose roundrobin, move to CompletingRebalance")
@@ -404,28 +414,30 @@ def test_a_protocol_that_loses_the_vote_violates_only_protocol_voted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(inputs, "PROTOCOLS", BOTH)
-    found = by_law(explored(ROUNDROBIN, "membership", 1))
-    assert {law: len(each.hops) for law, each in found.items()} == {"protocol-voted": 2}
+    found = by_name(explored(ROUNDROBIN, "membership", 1))
+    assert {prop: len(each.path) for prop, each in found.items()} == {"protocol-voted": 2}
 
 
 def test_a_protocol_that_a_member_does_not_support_violates_protocol_supported(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(Member, "metadata", lambda _member, _name: b"")
-    found = by_law(explored(ROUNDROBIN, "membership", 1))
-    assert len(found["protocol-supported"].hops) == 2
+    found = by_name(explored(ROUNDROBIN, "membership", 1))
+    assert len(found["protocol-supported"].path) == 2
 
 
 def test_a_join_of_a_removed_member_stays_unanswered_only_where_the_version_says_so() -> None:
     silent = NEW.edited(DropEffect("remove-member", rebalance.ANSWER_REMOVED.words))
-    assert not by_law(explored(silent, "membership", 2))
+    assert not by_name(explored(silent, "membership", 2))
 
     @partial(Effect, "drop the member without an answer to its JoinGroup")
     def drop(step: Step, identity: MemberIdentity) -> None:
         rebalance.drop_members(step, [identity.member_id])
 
-    found = by_law(explored(faulty(NEW, "leave/member", drop), "membership", 1))["unanswered"]
-    assert len(found.hops) == 3
+    found = by_name(explored(faulty(NEW, "leave/member", drop), "membership", 1))[
+        "unanswered-requests"
+    ]
+    assert len(found.path) == 3
 
 
 def test_a_member_that_is_dropped_although_it_joined_in_time_violates_removed_in_time() -> None:
@@ -437,51 +449,51 @@ def test_a_member_that_is_dropped_although_it_joined_in_time_violates_removed_in
     dropping = faulty(
         faulty(NEW, "time/initial-delay-over", drop_all), "time/rebalance-timeout", drop_all
     )
-    assert len(by_law(explored(dropping, "membership", 1))["removed-in-time"].hops) == 2
+    assert len(by_name(explored(dropping, "membership", 1))["no-early-removal"].path) == 2
 
 
 def test_a_leader_whose_join_is_still_parked_after_the_join_phase_violates_leader() -> None:
     unanswered = NEW.edited(DropEffect("rebalance/complete", ANSWER_JOINS))
-    assert len(by_law(explored(unanswered, "membership", 1))["leader"].hops) == 2
+    assert len(by_name(explored(unanswered, "membership", 1))["leader"].path) == 2
 
 
 def test_a_violation_that_is_not_expected_of_the_version_is_reported_before_an_expected_one() -> (
     None
 ):
     profile = faulty(OLD, "heartbeat/alive", _answer_twice)
-    found = by_law(explored(profile, "membership", 1))["answered-once"]
+    found = by_name(explored(profile, "membership", 1))["answered-once"]
     assert found.known is None
-    assert len(found.hops) == 3
+    assert len(found.path) == 3
 
 
-def _rows(laws: tuple[Any, ...]) -> list[str]:
-    return [f"| `{law.name}` | {law.says} | {law.source} |" for law in laws]
+def _rows(properties: tuple[Any, ...]) -> list[str]:
+    return [f"| `{prop.name}` | {prop.words} | {prop.source} |" for prop in properties]
 
 
 def test_the_page_lists_every_property_and_every_expected_violation_in_order() -> None:
     rows = [
-        *_rows(safety.LAWS),
-        *_rows(liveness.LAWS),
+        *_rows(safety.PROPERTIES),
+        *_rows(liveness.PROPERTIES),
         *(
-            f"| {each.profile} | {', '.join(f'`{law}`' for law in each.laws)} "
-            f"| {each.says} | {each.source} |"
-            for each in KNOWN
+            f"| {each.profile} | {', '.join(f'`{prop}`' for prop in each.properties)} "
+            f"| {each.words} | {each.source} |"
+            for each in KNOWN_VIOLATIONS
         ),
     ]
-    page = LAWS_PAGE.read_text(encoding="utf-8").splitlines()
-    heads = ("| law |", "| profile |", "| ---")
+    page = PAGE.read_text(encoding="utf-8").splitlines()
+    heads = ("| property |", "| profile |", "| ---")
     assert [line for line in page if line.startswith("|") and not line.startswith(heads)] == rows
 
 
 def test_names_of_properties_are_unique_and_every_expected_violation_is_of_a_property() -> None:
-    names = [law.name for law in (*safety.LAWS, *liveness.LAWS)]
+    names = [prop.name for prop in (*safety.PROPERTIES, *liveness.PROPERTIES)]
     assert len(set(names)) == len(names)
-    assert {law for each in KNOWN for law in each.laws} <= set(names)
+    assert {prop for each in KNOWN_VIOLATIONS for prop in each.properties} <= set(names)
 
 
 def test_in_4_1_an_assignment_that_was_never_made_in_stable_is_an_unexpected_violation() -> None:
     early = faulty(NEWEST, "heartbeat/alive", _of_members(assignment=b"part"))
-    found = by_law(explored(early, "membership", 1))["assigned-only-in-stable"]
+    found = by_name(explored(early, "membership", 1))["assigned-only-in-stable"]
     assert found.known is None
 
 
@@ -505,21 +517,21 @@ def _to_leader(rule: str, words: str, **changes: Any) -> Profile:
 
 def test_a_leader_that_is_to_skip_its_assignment_and_gets_no_members_violates_member_list() -> None:
     unlisted = _to_leader("log/new-id-stored", "answer with the new id", members=())
-    found = by_law(explored(unlisted, "static", 1))["member-list"]
-    assert len(found.hops) == 4
+    found = by_name(explored(unlisted, "static", 1))["member-list"]
+    assert len(found.path) == 4
     assert found.known is None
 
 
 def test_a_leader_that_is_to_skip_its_assignment_before_there_is_any_violates_member_list() -> None:
     skipping = _to_leader("rebalance/complete", ANSWER_JOINS, skip_assignment=True)
-    found = by_law(explored(skipping, "static", 1))["member-list"]
-    assert len(found.hops) == 2
+    found = by_name(explored(skipping, "static", 1))["member-list"]
+    assert len(found.path) == 2
     assert found.known is None
 
 
 def test_in_4_1_the_heartbeat_of_a_fenced_member_is_an_unexpected_violation_of_fenced() -> None:
     unfenced = NEWEST.edited(DropRule("heartbeat/fenced"))
-    found = by_law(explored(unfenced, "static", 2))["fenced"]
+    found = by_name(explored(unfenced, "static", 2))["fencing"]
     assert found.known is None
 
 
@@ -532,5 +544,5 @@ def test_a_member_that_is_removed_by_the_sync_timer_after_its_sync_violates_remo
         rebalance.maybe_prepare_rebalance(step)
 
     removing = faulty(NEWEST, "time/syncs-expired", remove_all)
-    found = by_law(explored(removing, "membership", 2))["removed-in-time"]
+    found = by_name(explored(removing, "membership", 2))["no-early-removal"]
     assert found.known is None

@@ -18,19 +18,19 @@ from groupcheck.model.vocabulary import (
     HeartbeatResponse,
     LeaveGroupRequest,
 )
-from groupcheck.properties.laws.law import Law, Taken, answer_of
-from groupcheck.properties.laws.safety.rebalances import came_back
+from groupcheck.properties.temporal.safety.rebalances import came_back
+from groupcheck.properties.temporal.step import CheckedStep, Property, answer_of
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
 WITHOUT_MEMBERS: Final = frozenset({EMPTY, GroupState.DEAD})
 
 
-def _passed_ms(step: Taken) -> int:
+def _passed_ms(step: CheckedStep) -> int:
     return step.given.ms if isinstance(step.given, Advance) else 0
 
 
-def _leavers(step: Taken) -> set[str]:
+def _leavers(step: CheckedStep) -> set[str]:
     body = step.body
     if not isinstance(body, LeaveGroupRequest):
         return set()
@@ -38,14 +38,14 @@ def _leavers(step: Taken) -> set[str]:
     return {m.member_id for m in body.members} | {name for name in by_instance if name}
 
 
-def _is_turned_away(step: Taken, member: Member) -> bool:
+def _is_turned_away(step: CheckedStep, member: Member) -> bool:
     """Whether it asks to join again, and is told that it is one too many."""
     errors = {getattr(r.body, "error_code", None) for r in step.responses}
     full = ErrorCode.GROUP_MAX_SIZE_REACHED in errors
     return full and getattr(step.body, "member_id", None) == member.member_id
 
 
-def _removed_in_time(step: Taken) -> bool:
+def _removed_in_time(step: CheckedStep) -> bool:
     """Who is gone has left, or was silent for long enough, or was late to join again or to sync."""
     old, passed_ms = step.old, _passed_ms(step)
     join_left_ms = (
@@ -54,7 +54,7 @@ def _removed_in_time(step: Taken) -> bool:
         else max((m.rebalance_timeout_ms for m in old.members), default=0)
     )
     for member in old.members:
-        if step.heir(member) is not None or member.member_id in _leavers(step):
+        if step.successor_member(member) is not None or member.member_id in _leavers(step):
             continue
         if _is_turned_away(step, member):
             continue
@@ -67,7 +67,7 @@ def _removed_in_time(step: Taken) -> bool:
     return True
 
 
-def _sessions_run_with_time(step: Taken) -> bool:
+def _sessions_run_with_time(step: CheckedStep) -> bool:
     """No session loses more than the time that passes; each sign of life starts it anew."""
     passed_ms = _passed_ms(step)
     for member in step.new.members:
@@ -85,7 +85,7 @@ def _sessions_run_with_time(step: Taken) -> bool:
     return True
 
 
-def _heartbeats_count(step: Taken) -> bool:
+def _heartbeats_count(step: CheckedStep) -> bool:
     """Whoever is told that its heartbeat was well has its whole session left."""
     body = step.body
     blindly = step.before.serving is Serving.LOADING
@@ -106,8 +106,8 @@ def _waiting_does_not_expire(group: Group) -> bool:
     )
 
 
-OF_STATES: Final[dict[Law, Callable[[Group], bool]]] = {
-    Law(
+INVARIANTS: Final[dict[Property, Callable[[Group], bool]]] = {
+    Property(
         "waiting-does-not-expire",
         "no session timer runs for a member that waits in join or sync, but for a new one, which "
         "has a limit of its own, and a static one that came back to a Stable group",
@@ -115,22 +115,22 @@ OF_STATES: Final[dict[Law, Callable[[Group], bool]]] = {
     ): _waiting_does_not_expire,
 }
 
-OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
-    Law(
-        "removed-in-time",
+ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
+    Property(
+        "no-early-removal",
         "no member is removed before its session timeout, unless it leaves, is one too many, or "
         "has not rejoined (which spares static members) or, where the version says so, not synced "
         "when the rebalance timeout is over",
         "GroupCoordinator.scala:1278",
     ): _removed_in_time,
-    Law(
-        "sessions-run-with-time",
+    Property(
+        "session-timers",
         "what a session has left grows less only as time passes, and begins with the whole "
         "session timeout, or with a new member's limit",
         "GroupCoordinator.scala:958",
     ): _sessions_run_with_time,
-    Law(
-        "heartbeats-count",
+    Property(
+        "heartbeat-restarts-session",
         "a heartbeat that is answered without error starts the session anew, but for one that is "
         "answered blindly while the group is loaded",
         "GroupCoordinator.scala:643",

@@ -29,7 +29,13 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
     TxnOffsetCommitResponse,
 )
-from groupcheck.properties.laws.law import Law, Taken, outlived, told_of_loss, waiting
+from groupcheck.properties.temporal.step import (
+    CheckedStep,
+    Property,
+    answered_if_lost,
+    outlived,
+    waiting,
+)
 
 # What happens to a coordinator, and is nothing that the group does.
 # What ends a join phase; the last one does so half-way, which still raises the generation.
@@ -37,18 +43,18 @@ ENDS: Final = ("rebalance/complete", "rebalance/complete-empty", "rebalance/no-p
 MOVES: Final = (Crash, Unload, Loading, Load, Shutdown)
 
 
-def _log(step: Taken) -> Log:
+def _log(step: CheckedStep) -> Log:
     return step.before.log or Log()
 
 
-def _is_loaded(step: Taken) -> bool:
+def _is_loaded(step: CheckedStep) -> bool:
     """Whether the step ends with a group that has just been loaded."""
     served = step.after.serving is Serving.SERVED
     crashed = isinstance(step.given, Crash)
     return served and (crashed or step.before.serving is not Serving.SERVED)
 
 
-def _takes_a_commit(step: Taken) -> bool:
+def _takes_a_commit(step: CheckedStep) -> bool:
     """Whether an answer says that offsets are stored."""
     return any(
         partition.error_code is ErrorCode.NONE
@@ -59,7 +65,7 @@ def _takes_a_commit(step: Taken) -> bool:
     )
 
 
-def _acknowledged_survive(step: Taken) -> bool:
+def _acknowledged_survive(step: CheckedStep) -> bool:
     """What is acknowledged, or can be fetched, is recorded, and is there again after a load."""
     if step.after.log is None:
         return True
@@ -71,7 +77,7 @@ def _acknowledged_survive(step: Taken) -> bool:
     return {partition for partition, _ in step.new.offsets} <= {p for p, _ in recorded}
 
 
-def _restored_as_recorded(step: Taken) -> bool:
+def _restored_as_recorded(step: CheckedStep) -> bool:
     """State, protocol, leader, and the members with what they offer and were assigned."""
     if not _is_loaded(step):
         return True
@@ -88,20 +94,20 @@ def _lasting(members: tuple[Member, ...]) -> list[tuple[object, ...]]:
     return [(m.member_id, m.protocols, m.assignment, m.session_timeout_ms) for m in members]
 
 
-def _sessions_begin_anew(step: Taken) -> bool:
+def _sessions_begin_anew(step: CheckedStep) -> bool:
     return not _is_loaded(step) or all(
         m.session_left_ms == m.session_timeout_ms for m in step.new.members
     )
 
 
-def _generation_is_recorded(step: Taken) -> bool:
+def _generation_is_recorded(step: CheckedStep) -> bool:
     """A group that is loaded has the recorded generation, and 0 if none is recorded."""
     record = _log(step).group
     recorded = record.generation_id if record else 0
     return not _is_loaded(step) or step.new.generation_id == recorded
 
 
-def _failed_leave_nothing(step: Taken) -> bool:
+def _failed_leave_nothing(step: CheckedStep) -> bool:
     """The step in which an append fails records nothing, nor does the group take it over."""
     if step.before.failing is None or step.after.failing is not None:
         return True
@@ -111,7 +117,7 @@ def _failed_leave_nothing(step: Taken) -> bool:
     return not (news or recorded or stabilised)
 
 
-def _lost_are_told(step: Taken) -> bool:
+def _lost_are_told(step: CheckedStep) -> bool:
     """Who waits in a group that is unloaded is sent elsewhere; after a crash nobody is told.
 
     A commit on its way to the log waits on through an unload, and so does a static member whose
@@ -127,7 +133,7 @@ def _lost_are_told(step: Taken) -> bool:
     unloaded = not isinstance(step.given, Crash) and step.after.group is None
     lost = before if isinstance(step.given, Crash) else before - kept if unloaded else set()
     told = lost if unloaded and not stuck else set()
-    given_up = told_of_loss(step.before) if unloaded else set()
+    given_up = answered_if_lost(step.before) if unloaded else set()
     errors = {error for response in step.responses for error in _errors(response.body)}
     return (
         told <= {response.request_id for response in step.responses} <= told | given_up
@@ -136,7 +142,7 @@ def _lost_are_told(step: Taken) -> bool:
     )
 
 
-def _returning(step: Taken) -> set[int]:
+def _returning(step: CheckedStep) -> set[int]:
     """The JoinGroups of static members that wait for the log alone, and not for others to join."""
     entries = [e for e in step.before.appends if isinstance(e, StaticAppend)]
     members = (step.old.member(e.member_id) for e in entries if e.member_id is not None)
@@ -160,7 +166,7 @@ def _errors(body: ResponseBody) -> set[ErrorCode]:
     return {getattr(body, "error_code", ErrorCode.NONE)}
 
 
-def _refused_elsewhere(step: Taken) -> bool:
+def _refused_elsewhere(step: CheckedStep) -> bool:
     """Who does not serve the group leaves it alone, and takes no commit.
 
     A transaction's marker is in the log, whoever coordinates the group.
@@ -174,7 +180,7 @@ def _refused_elsewhere(step: Taken) -> bool:
     return before == step.after and not _takes_a_commit(step)
 
 
-def _dead_is_final(step: Taken) -> bool:
+def _dead_is_final(step: CheckedStep) -> bool:
     """Of a group that is gone nothing comes back but its offsets, unless it is loaded."""
     before, after = step.before.group, step.after.group
     there = before is not None and before.state is not GroupState.DEAD
@@ -184,49 +190,49 @@ def _dead_is_final(step: Taken) -> bool:
     return not step.old.members and after.generation_id == completed
 
 
-OF_LOG: Final[dict[Law, Callable[[Taken], bool]]] = {
-    Law(
-        "offsets-survive",
+LOG_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
+    Property(
+        "offsets-durable",
         "an offset that was acknowledged, or can be fetched, is in the log, and those in the log "
         "are the group's whenever it is loaded",
         "GroupMetadataManager.scala:733",
     ): _acknowledged_survive,
-    Law(
+    Property(
         "restored-as-recorded",
         "a group that is loaded has the state, protocol, leader and members of its last record, "
         "and nothing of what was not recorded",
         "GroupMetadata.scala:129",
     ): _restored_as_recorded,
-    Law(
+    Property(
         "restored-sessions",
         "the session of every member that is loaded begins anew",
         "GroupCoordinator.scala:901",
     ): _sessions_begin_anew,
-    Law(
+    Property(
         "restored-generation",
         "a group that is loaded has the generation of its last record, 0 without one, and no other",
         "GroupMetadata.scala:139",
     ): _generation_is_recorded,
-    Law(
-        "failed-appends-leave-nothing",
+    Property(
+        "failed-append-without-effect",
         "an append that fails leaves nothing in the log, makes no offset readable and no group "
         "Stable",
         "GroupCoordinator.scala:428",
     ): _failed_leave_nothing,
-    Law(
-        "lost-are-told",
+    Property(
+        "unload-answers-requests",
         "who waits in a group that is unloaded is told NOT_COORDINATOR, but for commits and static "
         "members that came back, who are answered as their appends complete, unless it is the "
         "answers that wait; who waits when a coordinator crashes is never answered",
         "GroupCoordinator.scala:869",
     ): _lost_are_told,
-    Law(
-        "refused-elsewhere",
+    Property(
+        "unavailable-changes-nothing",
         "a coordinator that is shut down, loading or not the group's changes nothing of it and "
         "takes no commit; the markers of transactions are in the log nevertheless",
         "GroupCoordinator.scala:856",
     ): _refused_elsewhere,
-    Law(
+    Property(
         "dead-is-final",
         "a group that is Dead or gone has no members, and whoever comes next finds a new one, "
         "without a generation",

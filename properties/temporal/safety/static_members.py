@@ -15,12 +15,12 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
     TxnOffsetCommitResponse,
 )
-from groupcheck.properties.laws.law import Law, Taken, answer_of
+from groupcheck.properties.temporal.step import CheckedStep, Property, answer_of
 
 COMPLETING: Final = GroupState.COMPLETING_REBALANCE
 
 
-def _one_per_instance(step: Taken) -> bool:
+def _one_per_instance(step: CheckedStep) -> bool:
     named = [m.group_instance_id for m in step.new.members if m.group_instance_id is not None]
     return len(set(named)) == len(named)
 
@@ -34,7 +34,7 @@ def _errors(answer: ResponseBody) -> list[ErrorCode]:
     return [getattr(answer, "error_code", ErrorCode.NONE)]
 
 
-def _refuses_the_fenced(step: Taken) -> bool:
+def _refuses_the_fenced(step: CheckedStep) -> bool:
     """Kafka looks at other things first, so which error it is depends."""
     if not isinstance(step.given, Request):
         return True
@@ -48,12 +48,12 @@ def _refuses_the_fenced(step: Taken) -> bool:
     )
 
 
-def _is_anothers(step: Taken, entry: object) -> bool:
+def _is_anothers(step: CheckedStep, entry: object) -> bool:
     stands_for = step.old.static(getattr(entry, "group_instance_id", None))
     return stands_for is not None and getattr(entry, "member_id", "") not in {"", stands_for}
 
 
-def _within_size(step: Taken) -> bool:
+def _within_size(step: CheckedStep) -> bool:
     """At the end of a join phase no more are admitted than the group may have members."""
     if (
         "rebalance/complete" not in step.fired
@@ -68,19 +68,19 @@ def _within_size(step: Taken) -> bool:
     return len(admitted) <= step.config.group_max_size
 
 
-OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
-    Law(
-        "one-per-instance",
+ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
+    Property(
+        "unique-instance-ids",
         "no two members have the same group.instance.id",
         "GroupMetadata.scala:305",
     ): _one_per_instance,
-    Law(
-        "fenced",
+    Property(
+        "fencing",
         "who names a group.instance.id that stands for another member is refused",
         "GroupMetadata.scala:399",
     ): _refuses_the_fenced,
-    Law(
-        "within-size",
+    Property(
+        "max-size",
         "at the end of a join phase no more members are admitted than group.max.size allows",
         "GroupCoordinator.scala:131",
     ): _within_size,

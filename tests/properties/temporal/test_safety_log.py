@@ -18,8 +18,8 @@ from groupcheck.model.step import Profile, Step
 from groupcheck.model.storing import revert
 from groupcheck.model.storing.records import record_offsets
 from groupcheck.model.vocabulary import GroupState, Request
-from groupcheck.properties.laws import safety
-from groupcheck.properties.laws.law import Broken
+from groupcheck.properties.temporal import safety
+from groupcheck.properties.temporal.step import Violation
 from support.edits import replace_effect
 
 NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
@@ -30,8 +30,8 @@ def explored(profile: Profile, name: str, members: int = 1) -> StateSpace:
     return explore(feature_instances(profile, members)[name])
 
 
-def by_law(space: StateSpace) -> dict[str, Broken]:
-    return {found.law.name: found for found in safety.broken(space)}
+def by_name(space: StateSpace) -> dict[str, Violation]:
+    return {found.property.name: found for found in safety.violations(space)}
 
 
 def storing(profile: Profile, effect: Effect) -> Profile:
@@ -66,9 +66,9 @@ def _shorten_sessions(step: Step, _log: Log) -> None:
 
 
 @pytest.mark.parametrize(
-    ("law", "effect", "steps"),
+    ("prop", "effect", "steps"),
     [
-        ("offsets-survive", _changed(offsets=()), 2),
+        ("offsets-durable", _changed(offsets=()), 2),
         ("restored-as-recorded", _changed(protocol_type="connect"), 4),
         ("restored-as-recorded", _changed(members=()), 4),
         ("restored-sessions", _shorten_sessions, 4),
@@ -77,14 +77,14 @@ def _shorten_sessions(step: Step, _log: Log) -> None:
     ids=lambda value: getattr(value, "words", None),
 )
 def test_a_load_that_changes_what_was_recorded_violates_a_property(
-    law: str, effect: Effect, steps: int
+    prop: str, effect: Effect, steps: int
 ) -> None:
     rules = ("failover/restored", "failover/restored-empty")
     profile = NEW.edited(
         *(ReplaceEffects(rule, (*NEW.rules[rule].effects, effect)) for rule in rules)
     )
-    found = by_law(explored(profile, "failover"))[law]
-    assert (len(found.hops), found.known) == (steps, None)
+    found = by_name(explored(profile, "failover"))[prop]
+    assert (len(found.path), found.known) == (steps, None)
 
 
 def test_a_commit_that_is_acknowledged_and_not_recorded_violates_offsets_survive() -> None:
@@ -94,7 +94,7 @@ def test_a_commit_that_is_acknowledged_and_not_recorded_violates_offsets_survive
         _store(NEW).apply(step, request)
         step.log, step.appended = log, appended
 
-    assert len(by_law(explored(storing(NEW, lose), "failover"))["offsets-survive"].hops) == 1
+    assert len(by_name(explored(storing(NEW, lose), "failover"))["offsets-durable"].path) == 1
 
 
 def test_a_commit_that_fails_and_is_recorded_violates_failed_appends_leave_nothing() -> None:
@@ -105,8 +105,8 @@ def test_a_commit_that_fails_and_is_recorded_violates_failed_appends_leave_nothi
             record_offsets(step, OffsetsAppend(request.request_id, offsets, ()))
         _store(NEW).apply(step, request)
 
-    found = by_law(explored(storing(NEW, record), "failing"))
-    assert len(found["failed-appends-leave-nothing"].hops) == 2
+    found = by_name(explored(storing(NEW, record), "failing"))
+    assert len(found["failed-append-without-effect"].path) == 2
 
 
 def test_an_unload_that_answers_no_parked_request_violates_lost_are_told() -> None:
@@ -115,11 +115,11 @@ def test_an_unload_that_answers_no_parked_request_violates_lost_are_told() -> No
         step.group, step.appends, step.serving = None, (), Serving.UNLOADED
 
     silent = NEW.edited(ReplaceEffects("failover/unload", (unload,)))
-    assert len(by_law(explored(silent, "failover"))["lost-are-told"].hops) == 2
+    assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 2
 
 
 def test_a_shutdown_that_unloads_without_an_answer_violates_lost_are_told() -> None:
-    assert "lost-are-told" not in by_law(explored(NEWEST, "failover"))
+    assert "unload-answers-requests" not in by_name(explored(NEWEST, "failover"))
 
     @partial(Effect, "unload the partition without an answer")
     def unload(step: Step, _subject: object) -> None:
@@ -128,7 +128,7 @@ def test_a_shutdown_that_unloads_without_an_answer_violates_lost_are_told() -> N
     silent = NEWEST.edited(
         replace_effect(NEWEST, "failover/shutdown", "unload the partition", unload)
     )
-    assert len(by_law(explored(silent, "failover"))["lost-are-told"].hops) == 2
+    assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 2
 
 
 def test_deferred_answers_that_are_lost_without_an_answer_violate_lost_are_told() -> None:
@@ -137,17 +137,17 @@ def test_deferred_answers_that_are_lost_without_an_answer_violate_lost_are_told(
         step.appends = ()
 
     silent = NEWEST.edited(ReplaceEffects("log/answers-lost", (forget,)))
-    assert len(by_law(explored(silent, "failover"))["lost-are-told"].hops) == 3
+    assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 3
 
 
 def test_deferred_answers_that_are_not_sent_at_the_release_violate_unanswered() -> None:
     silent = NEWEST.edited(DropEffect("log/answer-released", "send the answer"))
-    found = by_law(explored(silent, "failover"))["unanswered"]
-    assert (len(found.hops), found.known) == (3, None)
+    found = by_name(explored(silent, "failover"))["unanswered-requests"]
+    assert (len(found.path), found.known) == (3, None)
 
 
 def test_a_failed_append_that_removes_a_group_that_was_written_is_an_unexpected_violation() -> None:
-    known = by_law(explored(NEWEST, "failing"))["only-empty-groups-go"].known
+    known = by_name(explored(NEWEST, "failing"))["only-empty-groups-removed"].known
     assert known is not None
     assert known.profile == "4.1"
 
@@ -159,12 +159,12 @@ def test_a_failed_append_that_removes_a_group_that_was_written_is_an_unexpected_
             revert.forget(step)
 
     forgetful = storing(NEWEST, forget)
-    assert by_law(explored(forgetful, "failing"))["only-empty-groups-go"].known is None
+    assert by_name(explored(forgetful, "failing"))["only-empty-groups-removed"].known is None
 
 
 def test_a_commit_that_another_coordinator_accepts_violates_refused_elsewhere() -> None:
     accepting = NEW.edited(DropRule("commit/not-coordinator"))
-    assert len(by_law(explored(accepting, "failover"))["refused-elsewhere"].hops) == 2
+    assert len(by_name(explored(accepting, "failover"))["unavailable-changes-nothing"].path) == 2
 
 
 def test_a_dead_group_that_keeps_its_generation_violates_dead_is_final() -> None:
@@ -173,6 +173,6 @@ def test_a_dead_group_that_keeps_its_generation_violates_dead_is_final() -> None
         step.group = step.existing._replace(state=GroupState.DEAD, join_timer=None)
 
     oldest = PROFILES["0.10.0"].edited(ReplaceEffects("rebalance/complete-dead", (move,)))
-    broken = by_law(explore(virtual_time_instances(oldest, 1)["metadata"]))["dead-is-final"]
+    broken = by_name(explore(virtual_time_instances(oldest, 1)["metadata"]))["dead-is-final"]
     assert broken.known is None
-    assert len(broken.hops) == 3
+    assert len(broken.path) == 3

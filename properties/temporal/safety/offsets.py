@@ -15,20 +15,20 @@ from groupcheck.model.vocabulary import (
     OffsetDeleteRequest,
     TxnOffsetCommitRequest,
 )
-from groupcheck.properties.laws.law import Law, Taken, answer_of
+from groupcheck.properties.temporal.step import CheckedStep, Property, answer_of
 
 
-def _marks(step: Taken) -> bool:
+def _marks(step: CheckedStep) -> bool:
     """Whether a marker comes to something: where it does not, who sends it is told."""
     answer = answer_of(step)
     return isinstance(answer, EndTxnResponse) and answer.error_code is ErrorCode.NONE
 
 
-def _pending(step: Taken, producer_id: int) -> dict[TopicPartition, Offset]:
+def _pending(step: CheckedStep, producer_id: int) -> dict[TopicPartition, Offset]:
     return {p.partition: p.offset for p in step.old.transactions if p.producer_id == producer_id}
 
 
-def _markers_make_readable(step: Taken) -> bool:
+def _markers_make_readable(step: CheckedStep) -> bool:
     """An abort changes no offset; a commit only to what its producer had pending."""
     body = step.body
     before, after = dict(step.old.offsets), dict(step.new.offsets)
@@ -43,7 +43,7 @@ def _markers_make_readable(step: Taken) -> bool:
     )
 
 
-def _newest_stands(step: Taken) -> bool:
+def _newest_stands(step: CheckedStep) -> bool:
     """What a commit marker leaves standing is what was committed last."""
     body = step.body
     if not isinstance(body, EndTxnRequest) or not body.committed or not _marks(step):
@@ -56,7 +56,7 @@ def _newest_stands(step: Taken) -> bool:
     )
 
 
-def _marker_ends_all(step: Taken) -> bool:
+def _marker_ends_all(step: CheckedStep) -> bool:
     body = step.body
     if not isinstance(body, EndTxnRequest) or not _marks(step):
         return True
@@ -64,7 +64,7 @@ def _marker_ends_all(step: Taken) -> bool:
     return body.producer_id not in left
 
 
-def _only_empty_groups_go(step: Taken) -> bool:
+def _only_empty_groups_go(step: CheckedStep) -> bool:
     """A group is gone by a deletion or a cleanup alone, and only if it had no members."""
     if step.before.group is None or step.after.group is not None:
         return True
@@ -73,7 +73,7 @@ def _only_empty_groups_go(step: Taken) -> bool:
     return deletes and not step.old.members
 
 
-def _deletion_as_answered(step: Taken) -> bool:
+def _deletion_as_answered(step: CheckedStep) -> bool:
     """The group is gone exactly if DeleteGroups says so."""
     answer = answer_of(step)
     if not isinstance(answer, DeleteGroupsResponse):
@@ -83,7 +83,7 @@ def _deletion_as_answered(step: Taken) -> bool:
     return gone == (result.error_code is ErrorCode.NONE)
 
 
-def _subscribed_offsets_stay(step: Taken) -> bool:
+def _subscribed_offsets_stay(step: CheckedStep) -> bool:
     """No OffsetDelete takes an offset that the members have subscribed to."""
     if not isinstance(step.body, OffsetDeleteRequest) or not step.old.members:
         return True
@@ -92,37 +92,37 @@ def _subscribed_offsets_stay(step: Taken) -> bool:
     return not deleted or (known is not None and all(topic not in known for topic, _ in deleted))
 
 
-OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
-    Law(
-        "read-when-committed",
+ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
+    Property(
+        "read-committed",
         "an offset of a transaction can be read only from its commit marker on, and never if the "
         "marker aborts it",
         "GroupMetadata.scala:660",
     ): _markers_make_readable,
-    Law(
-        "newest-offset-stands",
+    Property(
+        "newest-offset-wins",
         "a commit marker makes an offset readable exactly if no newer one of its partition can be "
         "read already",
         "GroupMetadata.scala:670",
     ): _newest_stands,
-    Law(
-        "marker-ends-all",
+    Property(
+        "marker-ends-transaction",
         "after its marker nothing of a producer is pending, unless the marker is answered with an "
         "error",
         "GroupMetadata.scala:661",
     ): _marker_ends_all,
-    Law(
-        "only-empty-groups-go",
+    Property(
+        "only-empty-groups-removed",
         "a group that exists is gone only by a deletion or a cleanup, and only without members",
         "GroupCoordinator.scala:530",
     ): _only_empty_groups_go,
-    Law(
+    Property(
         "deleted-as-answered",
         "a group is gone exactly if DeleteGroups answers that it is",
         "GroupCoordinator.scala:543",
     ): _deletion_as_answered,
-    Law(
-        "subscribed-offsets-stay",
+    Property(
+        "subscribed-offsets-not-deleted",
         "no offset is deleted while members of the group have subscribed to its topic, or may have",
         "GroupCoordinator.scala:577",
     ): _subscribed_offsets_stay,

@@ -15,7 +15,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupcheck.properties.laws.law import Law, Taken, appended
+from groupcheck.properties.temporal.step import CheckedStep, Property, appended
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
@@ -26,7 +26,7 @@ def _assigned_only_in_stable(group: Group) -> bool:
     return group.state is STABLE or not any(m.assignment for m in group.members)
 
 
-def _sent(step: Taken) -> dict[str, bytes] | None:
+def _sent(step: CheckedStep) -> dict[str, bytes] | None:
     """The assignments that stand after the step, as the leader sent them; None if it has not."""
     body = step.body
     if "log/assignments-stored" not in step.fired:
@@ -44,7 +44,7 @@ def _sent(step: Taken) -> dict[str, bytes] | None:
     return next(held, None)
 
 
-def _assigned_as_sent(step: Taken) -> bool:
+def _assigned_as_sent(step: CheckedStep) -> bool:
     """What members are answered, and what the group holds for them."""
     waits = {m.awaiting_sync: m.member_id for m in step.old.members}
     if isinstance(step.given, Request) and isinstance(step.given.body, SyncGroupRequest):
@@ -62,7 +62,7 @@ def _assigned_as_sent(step: Taken) -> bool:
     return sent is not None and all(sent.get(who, b"") == assignment for who, assignment in got)
 
 
-def _appended_as_sent(step: Taken) -> bool:
+def _appended_as_sent(step: CheckedStep) -> bool:
     """The log gets what the leader sent, with nothing for those it forgot."""
     entries = [entry for entry in appended(step) if isinstance(entry, GroupAppend)]
     body = step.body
@@ -77,22 +77,22 @@ def _appended_as_sent(step: Taken) -> bool:
     ]
 
 
-OF_STATES: Final[dict[Law, Callable[[Group], bool]]] = {
-    Law(
+INVARIANTS: Final[dict[Property, Callable[[Group], bool]]] = {
+    Property(
         "assigned-only-in-stable",
         "no member has an assignment that counts before the group is Stable",
         "GroupCoordinator.scala:924",
     ): _assigned_only_in_stable,
 }
 
-OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
-    Law(
+ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
+    Property(
         "assigned-as-sent",
         "each member gets what the leader of the generation sent for it, nothing if it sent none, "
         "and not before the leader did",
         "GroupCoordinator.scala:923",
     ): _assigned_as_sent,
-    Law(
+    Property(
         "appended-as-sent",
         "what is appended to the log is what the leader sent, and nothing for the members it "
         "forgot",

@@ -17,15 +17,15 @@ from groupcheck.model.vocabulary import (
     GroupState,
     JoinGroupResponse,
 )
-from groupcheck.properties.laws.law import Law, Taken, outlived
-from groupcheck.properties.laws.safety.log import ENDS
+from groupcheck.properties.temporal.safety.log import ENDS
+from groupcheck.properties.temporal.step import CheckedStep, Property, outlived
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
 WITHOUT_MEMBERS: Final = frozenset({EMPTY, GroupState.DEAD})
 
 
-def _goes_along_arrows(step: Taken) -> bool:
+def _goes_along_arrows(step: CheckedStep) -> bool:
     """A step may pass through states: the last member that leaves ends the join phase at once."""
     arrows = [MAKES[rule] for rule in step.fired if rule in MAKES]
     state: str = step.old.state
@@ -41,7 +41,7 @@ def _goes_along_arrows(step: Taken) -> bool:
     return (ended and step.after.group is None) or state == step.new.state
 
 
-def _generation_counts_join_phases(step: Taken) -> bool:
+def _generation_counts_join_phases(step: CheckedStep) -> bool:
     if step.new.state is GroupState.DEAD or step.after.group is None:
         return step.new.generation_id == 0  # and the next group begins anew
     ended = sum(rule in ENDS for rule in step.fired)
@@ -63,14 +63,14 @@ def came_back(group: Group, member: Member) -> bool:
     return static and group.state is STABLE and member.awaiting_join is not None
 
 
-def _admissions(step: Taken) -> list[JoinGroupResponse]:
+def _admissions(step: CheckedStep) -> list[JoinGroupResponse]:
     """The answers that admit a member to a generation of the group that there is."""
     others = outlived(step.before)
     bodies = (each.body for each in step.responses if each.request_id not in others)
     return [b for b in bodies if isinstance(b, JoinGroupResponse) and b.error_code == 0]
 
 
-def _one_leader(step: Taken) -> bool:
+def _one_leader(step: CheckedStep) -> bool:
     """What the answers say of a generation is what its group says, before as after.
 
     Whose place a static member has taken is as good as that member.
@@ -85,7 +85,7 @@ def _one_leader(step: Taken) -> bool:
     return len(said) == len({generation_id for generation_id, _ in said})
 
 
-def _list_is_the_leaders(step: Taken) -> bool:
+def _list_is_the_leaders(step: CheckedStep) -> bool:
     """The leader gets the list of all, which is the list of those admitted with it."""
     members = {m.member_id for m in step.new.members}
     for answer in _admissions(step):
@@ -124,19 +124,19 @@ def _protocol_is_voted(group: Group) -> bool:
     return votes[group.protocol_name] == max(votes.values(), default=0)
 
 
-OF_STATES: Final[dict[Law, Callable[[Group], bool]]] = {
-    Law(
+INVARIANTS: Final[dict[Property, Callable[[Group], bool]]] = {
+    Property(
         "leader",
         "a group has a leader exactly while it has members; in CompletingRebalance and Stable it "
         "has members, and its leader is one that has joined, or has come back",
         "GroupMetadata.scala:277",
     ): _has_a_leader,
-    Law(
+    Property(
         "protocol-supported",
         "every member supports the protocol of the generation",
         "GroupMetadata.scala:436",
     ): _protocol_is_supported,
-    Law(
+    Property(
         "protocol-voted",
         "no protocol has more votes than that of the generation, each member's vote being for the "
         "first of its own that all support",
@@ -144,23 +144,23 @@ OF_STATES: Final[dict[Law, Callable[[Group], bool]]] = {
     ): _protocol_is_voted,
 }
 
-OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
-    Law(
-        "lawful-transitions",
+ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
+    Property(
+        "state-transitions",
         "the state changes along the arrows of Kafka's state diagram and no others",
         "GroupMetadata.scala:785",
     ): _goes_along_arrows,
-    Law(
+    Property(
         "generation",
         "the generation is raised by exactly one at each end of a join phase, and never otherwise",
         "GroupMetadata.scala:534",
     ): _generation_counts_join_phases,
-    Law(
+    Property(
         "one-leader",
         "a generation has one leader, and every answer of the generation names it",
         "GroupCoordinator.scala:1237",
     ): _one_leader,
-    Law(
+    Property(
         "member-list",
         "only the leader is told the members of the generation: all of them at the end of the join "
         "phase, and when it is to skip its assignment (KIP-814), as the group is and stays Stable",

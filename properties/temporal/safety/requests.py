@@ -22,14 +22,21 @@ from groupcheck.model.vocabulary import (
     Request,
     SyncGroupRequest,
 )
-from groupcheck.properties.laws.law import Law, Taken, answer_of, appended, told_of_loss, waiting
+from groupcheck.properties.temporal.step import (
+    CheckedStep,
+    Property,
+    answer_of,
+    answered_if_lost,
+    appended,
+    waiting,
+)
 
 EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
 WITHOUT_MEMBERS: Final = frozenset({EMPTY, GroupState.DEAD})
 
 
-def _accepted(step: Taken) -> bool:
+def _accepted(step: CheckedStep) -> bool:
     """Whether the step takes a commit: answers that it is stored, stores it, or starts to.
 
     What a release or a marker makes readable was taken before.
@@ -45,7 +52,7 @@ def _accepted(step: Taken) -> bool:
     return ErrorCode.NONE in errors or (stored and not late) or starts
 
 
-def _commits_are_current(step: Taken) -> bool:
+def _commits_are_current(step: CheckedStep) -> bool:
     if not _accepted(step):
         return True
     body = step.body
@@ -56,25 +63,25 @@ def _commits_are_current(step: Taken) -> bool:
     return simple or (step.old.member(body.member_id) is not None and current)
 
 
-def _asked(step: Taken) -> set[int]:
+def _asked(step: CheckedStep) -> set[int]:
     """The requests that may be answered by this step."""
     new = {step.given.request_id} if isinstance(step.given, Request) else set()
     return waiting(step.before) | new
 
 
-def _answered_once(step: Taken) -> bool:
+def _answered_once(step: CheckedStep) -> bool:
     ids = [response.request_id for response in step.responses]
-    asked = _asked(step) | told_of_loss(step.before)
+    asked = _asked(step) | answered_if_lost(step.before)
     return len(set(ids)) == len(ids) and set(ids) <= asked - waiting(step.after)
 
 
-def _unanswered_lawfully(step: Taken) -> bool:
+def _lost_requests_allowed(step: CheckedStep) -> bool:
     answered = {response.request_id for response in step.responses}
     lost = _asked(step) - answered - waiting(step.after)
     return all(any(_may_lose(step, m, i) for m in step.old.members) for i in lost)
 
 
-def _is_taken(step: Taken) -> bool:
+def _is_taken(step: CheckedStep) -> bool:
     """Whether the request of the step is not refused: it waits, or was answered without error."""
     own = getattr(step.given, "request_id", None)
     answers = (r.body for r in step.responses if r.request_id == own)
@@ -82,7 +89,7 @@ def _is_taken(step: Taken) -> bool:
     return not refused
 
 
-def _may_lose(step: Taken, member: Member, request_id: int) -> bool:
+def _may_lose(step: CheckedStep, member: Member, request_id: int) -> bool:
     """Whether that is a parked request of that member which may be left without an answer."""
     body = step.body
     gone = step.new.member(member.member_id) is None
@@ -95,23 +102,23 @@ def _may_lose(step: Taken, member: Member, request_id: int) -> bool:
     return False
 
 
-OF_STEPS: Final[dict[Law, Callable[[Taken], bool]]] = {
-    Law(
+ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
+    Property(
         "commits-are-current",
         "offsets are committed by members of the current generation that need not wait for their "
         "assignments, or without a generation into a group that is Empty or does not exist",
         "GroupCoordinator.scala:764",
     ): _commits_are_current,
-    Law(
+    Property(
         "answered-once",
         "every request is answered at most once, and waits no longer once it is",
         "GroupMetadata.scala:515",
     ): _answered_once,
-    Law(
-        "unanswered",
+    Property(
+        "unanswered-requests",
         "a request stays without an answer only if it is a join or sync that its member sent "
         "anew, a sync whose member is gone or, where the version says so, a join whose member "
         "is gone",
         "GroupCoordinator.scala:408",
-    ): _unanswered_lawfully,
+    ): _lost_requests_allowed,
 }

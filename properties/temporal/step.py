@@ -37,15 +37,15 @@ from groupcheck.model.vocabulary import (
 )
 
 
-class Law(NamedTuple):
+class Property(NamedTuple):
     """Something that holds of every group; `source` is a line of Kafka 2.7.2, or a KIP."""
 
     name: str
-    says: str
+    words: str
     source: str
 
 
-class Taken(NamedTuple):
+class CheckedStep(NamedTuple):
     """One outcome of one input in one node of a space.
 
     It is a transition with what the edge has forgotten: the state after in the names and
@@ -88,51 +88,51 @@ class Taken(NamedTuple):
             and self.new.member(after.get(instance_id, "")) is not None
         }
 
-    def heir(self, member: Member) -> Member | None:
+    def successor_member(self, member: Member) -> Member | None:
         """The member after the step, perhaps under a new id; None if it is gone."""
         return self.new.member(self.renamed.get(member.member_id, member.member_id))
 
 
-class Known(NamedTuple):
+class KnownViolation(NamedTuple):
     """A break of a law by Kafka itself, of a version; `covers` says which steps belong to it."""
 
     profile: str
-    laws: tuple[str, ...]
-    says: str
+    properties: tuple[str, ...]
+    words: str
     source: str
-    covers: Callable[[Taken], bool]
+    covers: Callable[[CheckedStep], bool]
 
 
-class Broken(NamedTuple):
+class Violation(NamedTuple):
     """A law that does not hold, with a witness.
 
-    `hops` lead from the initial state to the break, its last step being the one that breaks the
+    `path` lead from the initial state to the break, its last step being the one that breaks the
     law; for liveness they lead to a `cycle` that can be gone through for ever. `known` is there if
-    every way to break the law is one that Kafka of that version is known for.
+    every way to break the prop is one that Kafka of that version is known for.
     """
 
-    law: Law
-    hops: tuple[TransitionReference, ...]
+    property: Property
+    path: tuple[TransitionReference, ...]
     cycle: tuple[TransitionReference, ...] = ()
-    known: Known | None = None
+    known: KnownViolation | None = None
 
 
-def taken(space: StateSpace) -> Iterator[Taken]:
+def checked_steps(space: StateSpace) -> Iterator[CheckedStep]:
     """Every outcome of every transition, the nodes in the order in which they were found."""
-    return chain.from_iterable(taken_at(space, node) for node in range(len(space.nodes)))
+    return chain.from_iterable(checked_steps_of(space, node) for node in range(len(space.nodes)))
 
 
-def taken_at(space: StateSpace, node: int) -> Iterator[Taken]:
+def checked_steps_of(space: StateSpace, node: int) -> Iterator[CheckedStep]:
     """Every outcome of every transition of a node."""
     instance, before = space.instance, space.nodes[node]
     profile, config = instance.profile, instance.config
     for given, _ in groupby(space.edges[node], key=attrgetter("given")):
         for after, responses, fired, _ in successors(before, given, profile, config):
             if instance.admits(after):
-                yield Taken(node, before, given, after, responses, fired, profile, config)
+                yield CheckedStep(node, before, given, after, responses, fired, profile, config)
 
 
-def landing(space: StateSpace, after: Coordinator) -> tuple[int, dict[str, str]]:
+def node_of(space: StateSpace, after: Coordinator) -> tuple[int, dict[str, str]]:
     """The node a state is in the space, and the new names of the members that are renamed."""
     number = space.numbers.get(after)
     if number is not None:
@@ -141,10 +141,10 @@ def landing(space: StateSpace, after: Coordinator) -> tuple[int, dict[str, str]]
     return space.numbers[frame.node], frame.names
 
 
-def hop_of(space: StateSpace, step: Taken) -> TransitionReference:
+def transition_of(space: StateSpace, step: CheckedStep) -> TransitionReference:
     """The transition that a step is an outcome of."""
     answers = tuple(sorted(step.responses, key=attrgetter("request_id")))
-    label = step.given, answers, landing(space, step.after)[0]
+    label = step.given, answers, node_of(space, step.after)[0]
     edges = space.edges[step.node]
     return TransitionReference(
         step.node, next(i for i, edge in enumerate(edges) if edge[:3] == label)
@@ -165,7 +165,7 @@ def outlived(state: Coordinator) -> set[int]:
     return {each[0] for each in entries if each is not None}
 
 
-def told_of_loss(state: Coordinator) -> set[int]:
+def answered_if_lost(state: Coordinator) -> set[int]:
     """The requests that are told if the partition is lost, whether the group waits for them or not.
 
     Source: 4.1 CoordinatorRuntime.java:747.
@@ -174,14 +174,14 @@ def told_of_loss(state: Coordinator) -> set[int]:
     return {request_id for request_id in held if request_id is not None}
 
 
-def appended(step: Taken) -> list[Append]:
+def appended(step: CheckedStep) -> list[Append]:
     """What is held after the step and was not before; a parked request may be answered by then."""
     before, after = step.before.appends, step.after.appends
     kept = [entry for entry in before if not isinstance(entry, HeldRequest) or entry in after]
     return list(after[len(kept) :])
 
 
-def answer_of(step: Taken) -> ResponseBody | None:
+def answer_of(step: CheckedStep) -> ResponseBody | None:
     """What the request of the step is answered, at once or later; None if that is not known yet."""
     own = getattr(step.given, "request_id", None)
     now = (r.body for r in step.responses if r.request_id == own)
@@ -191,22 +191,24 @@ def answer_of(step: Taken) -> ResponseBody | None:
     return next(chain(now, later), None)
 
 
-def known(profile: Profile, law: Law) -> tuple[Known, ...]:
+def known(profile: Profile, prop: Property) -> tuple[KnownViolation, ...]:
     """What Kafka of that version is known for, of that law."""
-    return tuple(k for k in KNOWN if k.profile == profile.name and law.name in k.laws)
+    return tuple(
+        k for k in KNOWN_VIOLATIONS if k.profile == profile.name and prop.name in k.properties
+    )
 
 
-def _stuck(step: Taken) -> bool:
+def _stuck(step: CheckedStep) -> bool:
     """The end of the join phase fails, or failed before: nothing will end that phase any more."""
     failed = step.old.state is GroupState.PREPARING_REBALANCE and step.old.join_timer is None
     return failed or "rebalance/no-protocol" in step.fired
 
 
-def _cleanup_fails(step: Taken) -> bool:
+def _cleanup_fails(step: CheckedStep) -> bool:
     return isinstance(step.given, Cleanup) and step.before.failing != step.after.failing
 
 
-def _leader_heartbeats(step: Taken) -> bool:
+def _leader_heartbeats(step: CheckedStep) -> bool:
     """The leader, instead of bringing the assignments, says that it is alive."""
     return (
         step.old.state is GroupState.COMPLETING_REBALANCE
@@ -216,7 +218,7 @@ def _leader_heartbeats(step: Taken) -> bool:
     )
 
 
-def _forgets_an_instance(step: Taken) -> bool:
+def _forgets_an_instance(step: CheckedStep) -> bool:
     """Some member has an instance id that stands for another, or for nobody."""
     lost = {
         m.group_instance_id
@@ -227,19 +229,19 @@ def _forgets_an_instance(step: Taken) -> bool:
     return all(instance_id in lost for instance_id in named if named.count(instance_id) > 1)
 
 
-def _assignments_stay(step: Taken) -> bool:
+def _assignments_stay(step: CheckedStep) -> bool:
     """Nobody has been assigned anything in this step; who comes back keeps what it had."""
     names = step.renamed
     before = {names.get(m.member_id, m.member_id): m.assignment for m in step.old.members}
     return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
 
 
-def _is_forgotten(step: Taken) -> bool:
+def _is_forgotten(step: CheckedStep) -> bool:
     """The group of which nothing is written is forgotten in this step."""
     return step.old.unwritten and "log/group-forgotten" in step.fired
 
 
-def _spared_and_alive(step: Taken) -> bool:
+def _spared_and_alive(step: CheckedStep) -> bool:
     """A member that counts as static and does not join again says that it is alive."""
     body = step.body
     member = step.old.member(body.member_id) if isinstance(body, HeartbeatRequest) else None
@@ -248,20 +250,20 @@ def _spared_and_alive(step: Taken) -> bool:
     return preparing and static
 
 
-def _session_begins_by_itself(step: Taken) -> bool:
+def _session_begins_by_itself(step: CheckedStep) -> bool:
     """A member that has sent nothing is given a new session as others end a join phase."""
     absent = {m.member_id for m in step.old.members if m.awaiting_join is None}
     ends = "rebalance/complete" in step.fired
     return ends and any(m.member_id in absent for m in step.new.members)
 
 
-def _each_by_itself(step: Taken) -> bool:
+def _each_by_itself(step: CheckedStep) -> bool:
     """The time of all that expires is over."""
     left = dict(step.new.offsets)
     return all((o.left_ms or 0) < 0 for tp, o in step.old.offsets if tp not in left)
 
 
-def _not_subscribed_before(step: Taken) -> bool:
+def _not_subscribed_before(step: CheckedStep) -> bool:
     """What expires had not been subscribed to, as far as is known."""
     known, left = step.old.subscribed, dict(step.new.offsets)
     return known is not None and all(
@@ -269,21 +271,21 @@ def _not_subscribed_before(step: Taken) -> bool:
     )
 
 
-def _with_its_group(step: Taken) -> bool:
+def _with_its_group(step: CheckedStep) -> bool:
     """The group has had no members for as long as it retains offsets."""
     return step.old.state is GroupState.EMPTY and step.old.empty_left_ms == 0
 
 
-def _takes_back_an_id(step: Taken) -> bool:
+def _takes_back_an_id(step: CheckedStep) -> bool:
     """Who leaves has an id that was given out and not used yet."""
     return "leave/pending-member" in step.fired
 
 
-KNOWN: Final = (
+KNOWN_VIOLATIONS: Final = (
     *(
-        Known(
+        KnownViolation(
             profile,
-            ("answered-once", "preparing-ends", "join-answered", "silence-ends"),
+            ("answered-once", "preparing-ends", "join-answered", "silent-members-removed"),
             "a first member without protocols makes the end of the join phase fail half-way: it "
             "is told so and waits on nevertheless, and the group is stuck for good",
             f"KAFKA-6005 (mended in 1.0), {source}",
@@ -294,15 +296,15 @@ KNOWN: Final = (
             ("0.10.2", "GroupMetadata.scala:207 at 0.10.2.2"),
         )
     ),
-    Known(
+    KnownViolation(
         "2.7",
-        ("completing-ends", "sync-answered", "silence-ends"),
+        ("completing-ends", "sync-answered", "silent-members-removed"),
         "CompletingRebalance has no limit of its own: it lasts as long as the leader heartbeats "
         "and does not sync",
         "KAFKA-12890 (mended in 2.8.1 and 3.0), GroupCoordinator.scala:643 at 2.7.2",
         _leader_heartbeats,
     ),
-    Known(
+    KnownViolation(
         "2.7",
         ("preparing-ends",),
         "a static member that heartbeats and does not join again is spared by the rebalance "
@@ -311,23 +313,23 @@ KNOWN: Final = (
         "GroupCoordinator.scala:1199, GroupMetadataManager.scala:1429 at 2.7.2",
         _spared_and_alive,
     ),
-    Known(
+    KnownViolation(
         "2.7",
-        ("silence-ends",),
+        ("silent-members-removed",),
         "a static member that does not join again is spared by the rebalance timeout, and its "
         "session begins anew as others end the join phase: as long as they do, it stays, silent",
         "GroupCoordinator.scala:1239 at 2.7.2",
         _session_begins_by_itself,
     ),
-    Known(
+    KnownViolation(
         "2.7",
-        ("one-per-instance",),
+        ("unique-instance-ids",),
         "a static member that comes back to a group that is full is turned away and its instance "
         "id forgotten, while its old self stays: whoever comes next under that id is another",
         "GroupCoordinator.scala:186 at 2.7.2",
         _forgets_an_instance,
     ),
-    Known(
+    KnownViolation(
         "4.1",
         ("assigned-only-in-stable",),
         "a member keeps what it was assigned in Stable, and DescribeGroups shows it, until it is "
@@ -335,26 +337,31 @@ KNOWN: Final = (
         "ClassicGroupMember.java:361, GroupMetadataManager.java:6908 at 4.1",
         _assignments_stay,
     ),
-    Known(
+    KnownViolation(
         "4.1",
-        ("only-empty-groups-go", "deleted-as-answered", "removed-in-time", "unanswered"),
+        (
+            "only-empty-groups-removed",
+            "deleted-as-answered",
+            "no-early-removal",
+            "unanswered-requests",
+        ),
         "an append that fails takes back what was changed since the last one: a group that came "
         "with a refused commit, and is not written, is forgotten with its members, and who waits "
         "in it is never answered",
         "CoordinatorRuntime.java:873 at 4.1",
         _is_forgotten,
     ),
-    Known(
+    KnownViolation(
         "4.1",
-        ("spent-groups-end", "expired-offsets-go"),
+        ("unused-groups-expire", "expired-offsets-removed"),
         "a cleanup that cannot be stored removes nothing: what has expired stays until the next",
         "CoordinatorRuntime.java:873 at 4.1",
         _cleanup_fails,
     ),
     *(
-        Known(
+        KnownViolation(
             profile,
-            ("subscribed-offsets-are-kept", "rebalances-keep-offsets"),
+            ("subscribed-offsets-not-expired", "no-expiry-in-rebalance"),
             "each offset expires once its own time is past, whatever the group does and whoever "
             "needs it",
             f"KIP-211 (in 2.1), {source}",
@@ -365,18 +372,18 @@ KNOWN: Final = (
             ("0.10.2", "GroupMetadata.scala:303 at 0.10.2.2"),
         )
     ),
-    Known(
+    KnownViolation(
         "2.7",
-        ("rebalances-keep-offsets",),
+        ("no-expiry-in-rebalance",),
         "while a group rebalances, what its members had subscribed to in the generation before "
         "counts, which is nothing where that had no members",
         "KAFKA-13636 (mended in 2.8.2, 3.0.1 and 3.2), GroupMetadata.scala:745 at 2.7.2",
         _not_subscribed_before,
     ),
     *(
-        Known(
+        KnownViolation(
             profile,
-            ("offsets-are-retained",),
+            ("offset-retention",),
             "in a group that has had members every offset expires with the group, even one that "
             "was committed since by a consumer which manages its partitions itself",
             f"KIP-211, {source}",
@@ -387,15 +394,15 @@ KNOWN: Final = (
             ("4.1", "ClassicGroup.java:958 at 4.1"),
         )
     ),
-    Known(
+    KnownViolation(
         "4.1",
-        ("fenced",),
+        ("fencing",),
         "an id that was given out and leaves is taken back without a look at the instance id that "
         "comes with it",
         "GroupMetadataManager.java:7933 at 4.1",
         _takes_back_an_id,
     ),
-    Known(
+    KnownViolation(
         "4.1",
         ("preparing-ends",),
         "a static member that heartbeats and does not join again is spared by the rebalance "
@@ -403,9 +410,9 @@ KNOWN: Final = (
         "GroupMetadataManager.java:6605 at 4.1",
         _spared_and_alive,
     ),
-    Known(
+    KnownViolation(
         "4.1",
-        ("silence-ends",),
+        ("silent-members-removed",),
         "a static member that does not join again is spared by the rebalance timeout, and its "
         "session begins anew as others end the join phase: as long as they do, it stays, silent",
         "GroupMetadataManager.java:6663 at 4.1",

@@ -14,42 +14,44 @@ from groupcheck.model.step import Outcome
 from groupcheck.model.vocabulary import GroupState, GroupView, Response
 from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.laws.law import Law, Taken
-from groupcheck.properties.laws.safety import breached
 from groupcheck.properties.oracle import view_of
+from groupcheck.properties.temporal.safety import violated
+from groupcheck.properties.temporal.step import CheckedStep, Property
 
 
-def law_broken(finding: Finding, outcome: Outcome, instead: list[Outcome]) -> Law | None:
+def violated_property(
+    finding: Finding, outcome: Outcome, instead: list[Outcome]
+) -> Property | None:
     """The first law that the last step breaks as it was seen, and as Kafka does it does not.
 
     `outcome` is what Kafka does, `instead` are outcomes that are what was seen, if rules are known
     by which it would be. On a real clock nobody knows what came before what within a step, and no
-    law is named.
+    prop is named.
     """
     before = finding.rejection.states if finding.rejection else ()
     if len(before) != 1 or finding.config.timer_late_ms:
         return None
-    kept = set(_breached(_taken(finding, outcome, outcome.responses)))
+    kept = set(_violated(_taken(finding, outcome, outcome.responses)))
     seen = [_taken(finding, other, finding.answered(finding.exchanges[-1])) for other in instead]
     if finding.difference is not None and finding.difference.kind != "no answer":
         shown = outcome._replace(coordinator=_as_shown(finding, outcome))
         seen.append(_taken(finding, shown, finding.answered(finding.exchanges[-1])))
-    broken = (law for step in seen for law in _breached(step))
-    return next((law for law in broken if law not in kept), None)
+    broken = (prop for step in seen for prop in _violated(step))
+    return next((prop for prop in broken if prop not in kept), None)
 
 
-def _breached(step: Taken) -> list[Law]:
-    broken: list[Law] = []
+def _violated(step: CheckedStep) -> list[Property]:
+    broken: list[Property] = []
     with suppress(Exception):  # a law is said of what the model can be, and this may be anything
-        broken = list(breached(step))
+        broken = list(violated(step))
     return broken
 
 
-def _taken(finding: Finding, outcome: Outcome, responses: tuple[Response, ...]) -> Taken:
+def _taken(finding: Finding, outcome: Outcome, responses: tuple[Response, ...]) -> CheckedStep:
     (before,) = finding.rejection.states if finding.rejection else ()
     profile = PROFILES[finding.sequence.profile]
     given = finding.sequence.steps[-1]
-    return Taken(
+    return CheckedStep(
         -1, before, given, outcome.coordinator, responses, outcome.fired, profile, finding.config
     )
 

@@ -16,7 +16,7 @@ TICK: Final = "tick"
 FREE: Final = "free"  # no append is held in the state before
 
 
-class Going(NamedTuple, Generic[N]):
+class PendingStep(NamedTuple, Generic[N]):
     """A step over which an obligation stays unfinished.
 
     `covers` are the indices of the expected violations, of the version and the property, that the
@@ -33,7 +33,7 @@ class Going(NamedTuple, Generic[N]):
         return not self.covers or why in self.covers
 
 
-class Leg(NamedTuple, Generic[N]):
+class CycleStep(NamedTuple, Generic[N]):
     """An edge of a cycle: by a tick, or by the first step between its ends."""
 
     here: N
@@ -41,14 +41,16 @@ class Leg(NamedTuple, Generic[N]):
     tick: bool
 
 
-class Course(Generic[N]):
+class Obligations(Generic[N]):
     """The steps over which an obligation stays unfinished, from node to node."""
 
-    def __init__(self, goings: Iterable[Going[N]], why: int | None = None) -> None:
+    def __init__(self, pending: Iterable[PendingStep[N]], why: int | None = None) -> None:
         """Collect the steps that count for `why`, in order."""
-        self._steps = [(g.here, g.there, g.tick) for g in goings if g.is_for(why)]
+        self._steps = [(g.here, g.there, g.tick) for g in pending if g.is_for(why)]
 
-    def cycle(self, depth: Callable[[N], int], holding: Callable[[N], bool]) -> list[Leg[N]] | None:
+    def cycle(
+        self, depth: Callable[[N], int], holding: Callable[[N], bool]
+    ) -> list[CycleStep[N]] | None:
         """The fair cycle that is gone through soonest, from its node of least depth; None if none.
 
         It has a tick, and a node where `holding` is false. `depth` is the number of steps to a
@@ -62,7 +64,7 @@ class Course(Generic[N]):
         # Of several steps between two nodes the first is taken, but for one tick.
         if cycle is None:
             return None
-        return [Leg(step.here, step.there, TICK in step.marks) for step in cycle]
+        return [CycleStep(step.here, step.there, TICK in step.marks) for step in cycle]
 
     @staticmethod
     def _marks(*, tick: bool, free: bool) -> Iterable[str]:

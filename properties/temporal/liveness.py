@@ -26,112 +26,125 @@ from groupcheck.model.exploring.projection import MAKES
 from groupcheck.model.state import Advance, Group
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest
-from groupcheck.properties.laws.course import Course, Going, Leg
-from groupcheck.properties.laws.law import (
-    Broken,
-    Law,
-    Taken,
-    hop_of,
+from groupcheck.properties.temporal.cycles import CycleStep, Obligations, PendingStep
+from groupcheck.properties.temporal.safety.log import MOVES
+from groupcheck.properties.temporal.step import (
+    CheckedStep,
+    Property,
+    Violation,
+    checked_steps,
+    checked_steps_of,
     known,
-    landing,
-    taken,
-    taken_at,
+    node_of,
+    transition_of,
     waiting,
 )
-from groupcheck.properties.laws.safety.log import MOVES
 
 GROUP = "group"  # what is unfinished is the group's rebalance, and not a request of a member
 
 
-class Unfinished(NamedTuple):
+class Obligation(NamedTuple):
     """Something unfinished: the node, and the name there of the member it is of, or the group."""
 
     node: int
     who: str
 
 
-def broken(space: StateSpace) -> list[Broken]:
+def violations(space: StateSpace) -> list[Violation]:
     """The laws that do not hold in a space, each with a lasso."""
     if not space.instance.timed:
         return []
     graph = cache(lambda: StateGraph(space))  # which is not asked if all laws hold
 
-    def depth(at: Unfinished) -> int:
+    def depth(at: Obligation) -> int:
         return len(graph().path(at.node))
 
-    def holding(at: Unfinished) -> bool:
+    def holding(at: Obligation) -> bool:
         holding: bool = space.nodes[at.node].holding
         return holding
 
     found = []
-    for law, goings in _courses(space).items():
-        for why in excuses(space.instance.profile, law):
-            cycle = Course(goings, why).cycle(depth, holding)
+    for prop, pending in _pending_steps(space).items():
+        for why in expected_causes(space.instance.profile, prop):
+            cycle = Obligations(pending, why).cycle(depth, holding)
             if cycle is not None:
-                found.append(lasso(graph(), law, why, cycle))
+                found.append(lasso(graph(), prop, why, cycle))
                 break
     return found
 
 
-def excuses(profile: Profile, law: Law) -> tuple[int | None, ...]:
+def expected_causes(profile: Profile, prop: Property) -> tuple[int | None, ...]:
     """What a course is looked at for: nothing that Kafka is known for, then each by itself."""
-    return (None, *range(len(known(profile, law))))
+    return (None, *range(len(known(profile, prop))))
 
 
-def lasso(graph: StateGraph, law: Law, why: int | None, cycle: list[Leg[Unfinished]]) -> Broken:
+def lasso(
+    graph: StateGraph, prop: Property, why: int | None, cycle: list[CycleStep[Obligation]]
+) -> Violation:
     """A law that a cycle breaks; the graph may be of a part of a space, with the way to it."""
     space = graph.space
-    hops = (hop_of(space, _by(space, law, why, leg)) for leg in cycle)
-    excuse = None if why is None else known(space.instance.profile, law)[why]
-    return Broken(law, tuple(graph.path(cycle[0].here.node)), tuple(hops), excuse)
+    path = (transition_of(space, _by(space, prop, why, leg)) for leg in cycle)
+    known_violation = None if why is None else known(space.instance.profile, prop)[why]
+    return Violation(prop, tuple(graph.path(cycle[0].here.node)), tuple(path), known_violation)
 
 
-def _by(space: StateSpace, law: Law, why: int | None, leg: Leg[Unfinished]) -> Taken:
+def _by(
+    space: StateSpace, prop: Property, why: int | None, leg: CycleStep[Obligation]
+) -> CheckedStep:
     """The first step that goes so."""
     return next(
         step
-        for step in taken_at(space, leg.here.node)
-        for of, going in _goings(space, step)
-        if of == law and going.is_for(why) and going[:2] == leg[:2] and going.tick >= leg.tick
+        for step in checked_steps_of(space, leg.here.node)
+        for of, pending_step in _pending_at(space, step)
+        if of == prop
+        and pending_step.is_for(why)
+        and pending_step[:2] == leg[:2]
+        and pending_step.tick >= leg.tick
     )
 
 
-def _courses(space: StateSpace) -> dict[Law, list[Going[Unfinished]]]:
+def _pending_steps(space: StateSpace) -> dict[Property, list[PendingStep[Obligation]]]:
     """For each law what goes on unfinished, each way once."""
-    found: dict[Law, dict[Going[Unfinished], None]] = {law: {} for law in LAWS}
-    for step in taken(space):
-        for law, going in _goings(space, step):
-            found[law].setdefault(going)
-    return {law: list(goings) for law, goings in found.items()}
+    found: dict[Property, dict[PendingStep[Obligation], None]] = {prop: {} for prop in PROPERTIES}
+    for step in checked_steps(space):
+        for prop, pending_step in _pending_at(space, step):
+            found[prop].setdefault(pending_step)
+    return {prop: list(pending) for prop, pending in found.items()}
 
 
-def _goings(space: StateSpace, step: Taken) -> Iterator[tuple[Law, Going[Unfinished]]]:
+def _pending_at(
+    space: StateSpace, step: CheckedStep
+) -> Iterator[tuple[Property, PendingStep[Obligation]]]:
     """What goes on over a step, from node to node."""
-    node, names = landing(space, step.after)
-    for law, (here, there, tick, covers) in unfinished(step, names):
-        going = Going(Unfinished(step.node, here), Unfinished(node, there), tick, covers)
-        if going.tick or going.here != going.there:
-            yield law, going
+    node, names = node_of(space, step.after)
+    for prop, (here, there, tick, covers) in unfinished(step, names):
+        pending_step = PendingStep(
+            Obligation(step.node, here), Obligation(node, there), tick, covers
+        )
+        if pending_step.tick or pending_step.here != pending_step.there:
+            yield prop, pending_step
 
 
-def unfinished(step: Taken, names: Mapping[str, str]) -> Iterator[tuple[Law, Going[str]]]:
+def unfinished(
+    step: CheckedStep, names: Mapping[str, str]
+) -> Iterator[tuple[Property, PendingStep[str]]]:
     """Who goes on unfinished over a step, under the name before, and that in the node after it."""
     if isinstance(step.given, MOVES):
         return
     tick = isinstance(step.given, Advance)
-    for law, still in OF_COURSES.items():
+    for prop, still in OBLIGATIONS.items():
         whose = [*still(step)]
         if whose:
-            excuse = enumerate(known(step.profile, law))
-            covers = tuple(place for place, why in excuse if why.covers(step))
+            known_violation = enumerate(known(step.profile, prop))
+            covers = tuple(place for place, why in known_violation if why.covers(step))
             for who in whose:
-                yield law, Going(who, names.get(who, who), tick, covers)
+                yield prop, PendingStep(who, names.get(who, who), tick, covers)
 
 
-def _still_in(state: GroupState) -> Callable[[Taken], Iterator[str]]:
+def _still_in(state: GroupState) -> Callable[[CheckedStep], Iterator[str]]:
     """The group is in that state, and stays there without having left it on the way."""
 
-    def still(step: Taken) -> Iterator[str]:
+    def still(step: CheckedStep) -> Iterator[str]:
         stays = step.old.state is state and step.new.state is state
         if stays and not any(rule in MAKES for rule in step.fired):
             yield GROUP
@@ -139,10 +152,10 @@ def _still_in(state: GroupState) -> Callable[[Taken], Iterator[str]]:
     return still
 
 
-def _still_waiting(field: str) -> Callable[[Taken], Iterator[str]]:
+def _still_waiting(field: str) -> Callable[[CheckedStep], Iterator[str]]:
     """The members whose parked request stays parked: that very request."""
 
-    def still(step: Taken) -> Iterator[str]:
+    def still(step: CheckedStep) -> Iterator[str]:
         unanswered = waiting(step.before) & waiting(step.after)
         for member in step.old.members:
             if getattr(member, field) in unanswered:
@@ -151,7 +164,7 @@ def _still_waiting(field: str) -> Callable[[Taken], Iterator[str]]:
     return still
 
 
-def _still_silent(step: Taken) -> Iterator[str]:
+def _still_silent(step: CheckedStep) -> Iterator[str]:
     """The members that stay, and the ids given out that stay unused, and that sent nothing."""
     body = step.body
     heard = {getattr(body, "member_id", None)}
@@ -165,32 +178,32 @@ def _ids(group: Group) -> set[str]:
     return {m.member_id for m in group.members} | {p.member_id for p in group.pending}
 
 
-OF_COURSES: Final[dict[Law, Callable[[Taken], Iterator[str]]]] = {
-    Law(
+OBLIGATIONS: Final[dict[Property, Callable[[CheckedStep], Iterator[str]]]] = {
+    Property(
         "preparing-ends",
         "PreparingRebalance is left",
         "DelayedJoin.scala:44",
     ): _still_in(GroupState.PREPARING_REBALANCE),
-    Law(
+    Property(
         "completing-ends",
         "CompletingRebalance is left",
         "KAFKA-12890",
     ): _still_in(GroupState.COMPLETING_REBALANCE),
-    Law(
+    Property(
         "join-answered",
         "a parked JoinGroup is answered, or its member is gone or joins anew",
         "GroupCoordinator.scala:1226",
     ): _still_waiting("awaiting_join"),
-    Law(
+    Property(
         "sync-answered",
         "a parked SyncGroup is answered, or its member is gone or syncs anew",
         "GroupCoordinator.scala:945",
     ): _still_waiting("awaiting_sync"),
-    Law(
-        "silence-ends",
+    Property(
+        "silent-members-removed",
         "a member that sends nothing is removed at last, and an id that nobody uses forgotten",
         "GroupCoordinator.scala:1278",
     ): _still_silent,
 }
 
-LAWS: Final = tuple(OF_COURSES)
+PROPERTIES: Final = tuple(OBLIGATIONS)

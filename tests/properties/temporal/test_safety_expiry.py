@@ -15,27 +15,29 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import cleanup
 from groupcheck.model.rules.transactions import forget
 from groupcheck.model.step import Profile, Step
-from groupcheck.properties.laws import safety
-from groupcheck.properties.laws.safety import expiry as safety_expiry
+from groupcheck.properties.temporal import safety
+from groupcheck.properties.temporal.safety import expiry as safety_expiry
 
 NEW = PROFILES["2.7"]
 NEWEST = PROFILES["4.1"]
 
 
 @pytest.mark.parametrize(
-    ("name", "broken"),
+    ("name", "expected"),
     [
-        ("0.10.0", {"subscribed-offsets-are-kept", "rebalances-keep-offsets"}),
-        ("0.10.2", {"subscribed-offsets-are-kept", "rebalances-keep-offsets"}),
-        ("2.7", {"rebalances-keep-offsets", "offsets-are-retained"}),
-        ("4.1", {"offsets-are-retained"}),
+        ("0.10.0", {"subscribed-offsets-not-expired", "no-expiry-in-rebalance"}),
+        ("0.10.2", {"subscribed-offsets-not-expired", "no-expiry-in-rebalance"}),
+        ("2.7", {"no-expiry-in-rebalance", "offset-retention"}),
+        ("4.1", {"offset-retention"}),
     ],
 )
-def test_each_version_violates_these_properties_of_cleanups(name: str, broken: set[str]) -> None:
-    laws = {law.name for law in safety_expiry.OF_STEPS}
-    space = explore(instances(PROFILES[name], 2)["expiry"])
-    found = {each.law.name for each in safety.broken(space)}
-    assert found & laws == broken
+def test_each_version_violates_these_properties_of_cleanups(name: str, expected: set[str]) -> None:
+    properties = {prop.name for prop in safety_expiry.ACTION_PROPERTIES}
+    found = {
+        each.property.name
+        for each in safety.violations(explore(instances(PROFILES[name], 2)["expiry"]))
+    }
+    assert found & properties == expected
 
 
 @partial(Effect, "remove every offset")
@@ -63,7 +65,7 @@ def _remove_with_pending(step: Step, subject: object) -> None:
 class Fault(NamedTuple):
     """A version with edits, and in how many steps they violate the property in an instance."""
 
-    law: str
+    property: str
     profile: Profile
     edits: tuple[Edit, ...]
     steps: int
@@ -71,9 +73,9 @@ class Fault(NamedTuple):
 
 
 FAULTS = (
-    Fault("offsets-are-retained", NEW, (ReplaceEffects("cleanup/simple", (_remove_at_once,)),), 2),
+    Fault("offset-retention", NEW, (ReplaceEffects("cleanup/simple", (_remove_at_once,)),), 2),
     Fault(
-        "subscribed-offsets-are-kept",
+        "subscribed-offsets-not-expired",
         NEWEST,
         (
             ReplaceEffects(
@@ -82,23 +84,23 @@ FAULTS = (
         ),
         6,
     ),
-    Fault("rebalances-keep-offsets", NEWEST, (FromVersion("cleanup/consumers", NEW.version),), 4),
+    Fault("no-expiry-in-rebalance", NEWEST, (FromVersion("cleanup/consumers", NEW.version),), 4),
     Fault(
-        "expired-offsets-go",
+        "expired-offsets-removed",
         NEWEST,
         (DropRule("cleanup/empty"), DropRule("cleanup/consumers"), DropRule("cleanup/simple")),
         3,
     ),
     Fault(
-        "only-spent-groups-expire",
+        "only-unused-groups-expire",
         NEW,
         (ReplaceEffects("cleanup/simple", (*REMOVE_EXPIRED, _remove_group)),),
         2,
         "expiry-transactions",
     ),
-    Fault("spent-groups-end", NEW, (DropRule("cleanup/group-gone"),), 2, "expiry-transactions"),
+    Fault("unused-groups-expire", NEW, (DropRule("cleanup/group-gone"),), 2, "expiry-transactions"),
     Fault(
-        "cleanups-spare-the-rest",
+        "cleanup-removes-only-offsets",
         NEW,
         (ReplaceEffects("cleanup/simple", (_remove_with_pending,)),),
         4,
@@ -107,12 +109,14 @@ FAULTS = (
 )
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.law)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.property)
 def test_a_fault_violates_its_property_in_the_fewest_steps(fault: Fault) -> None:
     space = explore(instances(fault.profile.edited(*fault.edits), 2)[fault.space])
-    found = {each.law.name: each for each in safety.broken(space)}
-    assert (len(found[fault.law].hops), found[fault.law].known) == (fault.steps, None)
+    found = {each.property.name: each for each in safety.violations(space)}
+    assert (len(found[fault.property].path), found[fault.property].known) == (fault.steps, None)
 
 
 def test_every_property_has_a_fault_that_violates_it() -> None:
-    assert {fault.law for fault in FAULTS} == {law.name for law in safety_expiry.OF_STEPS}
+    assert {fault.property for fault in FAULTS} == {
+        prop.name for prop in safety_expiry.ACTION_PROPERTIES
+    }

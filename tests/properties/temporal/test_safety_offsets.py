@@ -21,8 +21,8 @@ from groupcheck.model.vocabulary import (
     OffsetDeleteResponse,
     Request,
 )
-from groupcheck.properties.laws import safety
-from groupcheck.properties.laws.safety import offsets as safety_offsets
+from groupcheck.properties.temporal import safety
+from groupcheck.properties.temporal.safety import offsets as safety_offsets
 
 NEW = PROFILES["2.7"]
 
@@ -47,7 +47,7 @@ def _delete_every_offset(step: Step, request: Request) -> None:
 class Fault(NamedTuple):
     """A rule with other effects, and in how many steps that violates the property."""
 
-    law: str
+    property: str
     rule: str
     effects: tuple[Effect, ...]
     steps: int
@@ -56,11 +56,11 @@ class Fault(NamedTuple):
 
 COMMITTED, ABORTED = (NEW.rules[rule].effects for rule in ("end-txn/committed", "end-txn/aborted"))
 FAULTS = (
-    Fault("read-when-committed", "end-txn/aborted", COMMITTED, 2),
-    Fault("newest-offset-stands", "end-txn/committed", ABORTED, 2),
-    Fault("marker-ends-all", "end-txn/aborted", (_only_answer_the_marker,), 2),
+    Fault("read-committed", "end-txn/aborted", COMMITTED, 2),
+    Fault("newest-offset-wins", "end-txn/committed", ABORTED, 2),
+    Fault("marker-ends-transaction", "end-txn/aborted", (_only_answer_the_marker,), 2),
     Fault(
-        "only-empty-groups-go",
+        "only-empty-groups-removed",
         "delete/not-empty",
         NEW.rules["delete/empty"].effects,
         2,
@@ -70,7 +70,7 @@ FAULTS = (
         "deleted-as-answered", "delete/empty", (_only_say_that_it_is_deleted,), 2, "administration"
     ),
     Fault(
-        "subscribed-offsets-stay",
+        "subscribed-offsets-not-deleted",
         "offset-delete/consumers",
         (_delete_every_offset,),
         3,
@@ -80,13 +80,15 @@ FAULTS = (
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.law)
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.property)
 def test_a_fault_violates_its_property_in_the_fewest_steps(fault: Fault, profile: str) -> None:
     faulty = PROFILES[profile].edited(ReplaceEffects(fault.rule, fault.effects))
     space = explore(instances(faulty, 1)[fault.space])
-    found = {each.law.name: each for each in safety.broken(space)}
-    assert len(found[fault.law].hops) == fault.steps
+    found = {each.property.name: each for each in safety.violations(space)}
+    assert len(found[fault.property].path) == fault.steps
 
 
 def test_every_property_has_a_fault_that_violates_it() -> None:
-    assert {fault.law for fault in FAULTS} == {law.name for law in safety_offsets.OF_STEPS}
+    assert {fault.property for fault in FAULTS} == {
+        prop.name for prop in safety_offsets.ACTION_PROPERTIES
+    }

@@ -21,9 +21,9 @@ from groupcheck.model.rules.session import restart_session
 from groupcheck.model.state import JoinTimer, Member, Pending
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import GroupState, Request
-from groupcheck.properties.laws import liveness
-from groupcheck.properties.laws.course import Course, Going, Leg
-from groupcheck.properties.laws.law import Broken
+from groupcheck.properties.temporal import liveness
+from groupcheck.properties.temporal.cycles import CycleStep, Obligations, PendingStep
+from groupcheck.properties.temporal.step import Violation
 from support.spaces import whole
 
 OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
@@ -36,18 +36,18 @@ def explored(profile: Profile, members: int) -> StateSpace:
     return explore(virtual_time_instances(profile, members)["membership"])
 
 
-def by_law(space: StateSpace) -> dict[str, Broken]:
-    return {found.law.name: found for found in liveness.broken(space)}
+def by_name(space: StateSpace) -> dict[str, Violation]:
+    return {found.property.name: found for found in liveness.violations(space)}
 
 
 def sizes(space: StateSpace) -> dict[str, tuple[int, int]]:
     """For each broken law how long its path is, and its cycle."""
-    return {law: (len(each.hops), len(each.cycle)) for law, each in by_law(space).items()}
+    return {prop: (len(each.path), len(each.cycle)) for prop, each in by_name(space).items()}
 
 
-def says(space: StateSpace, hops: tuple[TransitionReference, ...]) -> list[str]:
+def says(space: StateSpace, path: tuple[TransitionReference, ...]) -> list[str]:
     """The inputs along a way, by the API or by what they are."""
-    givens = [space.edges[hop.node][hop.edge].given for hop in hops]
+    givens = [space.edges[hop.node][hop.edge].given for hop in path]
     return [given.api if isinstance(given, Request) else type(given).__name__ for given in givens]
 
 
@@ -67,24 +67,25 @@ def newer() -> StateSpace:
 def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(
     profile: Profile, members: int
 ) -> None:
-    found = liveness.broken(whole(virtual_time_instances(profile, members)["membership"]))
+    found = liveness.violations(whole(virtual_time_instances(profile, members)["membership"]))
     expected = {
-        "0.10.0": {"preparing-ends", "join-answered", "silence-ends"},
-        "0.10.2": {"preparing-ends", "join-answered", "silence-ends"},
-        "2.7": {"completing-ends"} | ({"sync-answered", "silence-ends"} if members > 1 else set()),
+        "0.10.0": {"preparing-ends", "join-answered", "silent-members-removed"},
+        "0.10.2": {"preparing-ends", "join-answered", "silent-members-removed"},
+        "2.7": {"completing-ends"}
+        | ({"sync-answered", "silent-members-removed"} if members > 1 else set()),
         "4.1": set(),
     }
-    assert {each.law.name for each in found} == expected[profile.name]
+    assert {each.property.name for each in found} == expected[profile.name]
     assert all(each.known for each in found)
 
 
 def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(
     newer: StateSpace,
 ) -> None:
-    found = by_law(newer)["completing-ends"]
+    found = by_name(newer)["completing-ends"]
     assert found.known is not None
     assert "KAFKA-12890" in found.known.source
-    assert says(newer, found.hops) == ["JoinGroup", "Advance"]
+    assert says(newer, found.path) == ["JoinGroup", "Advance"]
     assert says(newer, found.cycle) == ["Advance", "Heartbeat"]
     for hop in found.cycle:
         group = newer.nodes[hop.node].group
@@ -93,8 +94,8 @@ def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(
 
 
 def test_in_2_7_a_followers_sync_waits_as_long_as_the_leader_heartbeats(newer: StateSpace) -> None:
-    found = by_law(newer)["sync-answered"]
-    assert says(newer, found.hops) == [
+    found = by_name(newer)["sync-answered"]
+    assert says(newer, found.path) == [
         "JoinGroup",
         "JoinGroup",
         "Advance",
@@ -106,33 +107,33 @@ def test_in_2_7_a_followers_sync_waits_as_long_as_the_leader_heartbeats(newer: S
 
 def test_in_0_10_2_a_first_member_without_protocols_sticks_for_good() -> None:
     space = explored(OLD, 2)
-    found = by_law(space)
-    for law in ("preparing-ends", "join-answered", "silence-ends"):
-        assert found[law].known is not None
-        assert says(space, found[law].hops) == ["JoinGroup"]
-        assert says(space, found[law].cycle) == ["Advance"]
+    found = by_name(space)
+    for prop in ("preparing-ends", "join-answered", "silent-members-removed"):
+        assert found[prop].known is not None
+        assert says(space, found[prop].path) == ["JoinGroup"]
+        assert says(space, found[prop].cycle) == ["Advance"]
 
 
 def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
     newer: StateSpace,
 ) -> None:
-    for found in liveness.broken(newer):
+    for found in liveness.violations(newer):
         node = 0
-        for hop in (*found.hops, *found.cycle):
+        for hop in (*found.path, *found.cycle):
             assert hop.node == node
             node = newer.edges[hop.node][hop.edge].target
         assert node == found.cycle[0].node
 
 
 @pytest.mark.parametrize(
-    ("law", "field"), [("join-answered", "awaiting_join"), ("sync-answered", "awaiting_sync")]
+    ("prop", "field"), [("join-answered", "awaiting_join"), ("sync-answered", "awaiting_sync")]
 )
 def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
-    newer: StateSpace, law: str, field: str
+    newer: StateSpace, prop: str, field: str
 ) -> None:
-    courses = {law.name: goings for law, goings in liveness._courses(newer).items()}
-    assert courses[law]
-    for node, who in (end for going in courses[law] for end in going[:2]):
+    pending = {prop.name: pending for prop, pending in liveness._pending_steps(newer).items()}
+    assert pending[prop]
+    for node, who in (end for pending_step in pending[prop] for end in pending_step[:2]):
         group = newer.nodes[node].group
         assert group is not None
         assert getattr(group.member(who), field) is not None
@@ -141,26 +142,26 @@ def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
 def test_2_7_violates_nothing_if_no_heartbeat_counts_in_completing_rebalance() -> None:
     completing = OLD.rules["heartbeat/completing"]
     profile = NEW.edited(AddRule(completing, "heartbeat/other-generation"))
-    assert not liveness.broken(explored(profile, 2))
+    assert not liveness.violations(explored(profile, 2))
 
 
 def test_4_1_violates_nothing_only_because_there_is_a_timer_for_sync_groups() -> None:
     unlimited = PROFILES["4.1"].edited(
         DropEffect("rebalance/complete", "start the timer for SyncGroups (KAFKA-12890)")
     )
-    found = by_law(explored(unlimited, 2))
-    assert found.keys() == {"completing-ends", "sync-answered", "silence-ends"}
+    found = by_name(explored(unlimited, 2))
+    assert found.keys() == {"completing-ends", "sync-answered", "silent-members-removed"}
     assert not any(each.known for each in found.values())
 
 
 def test_in_4_1_an_absent_static_member_prolongs_a_join_phase_or_is_kept_by_others() -> None:
     space = explore(instances(PROFILES["4.1"], 2)["static"])
-    found = by_law(space)
-    assert found.keys() == {"preparing-ends", "silence-ends"}
+    found = by_name(space)
+    assert found.keys() == {"preparing-ends", "silent-members-removed"}
     assert all(each.known for each in found.values())
-    cycles = {law: says(space, each.cycle) for law, each in found.items()}
+    cycles = {prop: says(space, each.cycle) for prop, each in found.items()}
     assert cycles["preparing-ends"] == ["Advance", "Heartbeat"]
-    assert cycles["silence-ends"] == ["Advance", "LeaveGroup", "JoinGroup"]
+    assert cycles["silent-members-removed"] == ["Advance", "LeaveGroup", "JoinGroup"]
 
 
 def test_the_expected_violations_of_2_7_are_unexpected_in_0_10_2() -> None:
@@ -168,14 +169,14 @@ def test_the_expected_violations_of_2_7_are_unexpected_in_0_10_2() -> None:
         DropRule("heartbeat/completing"),
         DropGuard("heartbeat/alive", "the group is Stable"),
     )
-    found = by_law(explored(OLD.edited(*like_2_7), 2))
-    for law, size in {
+    found = by_name(explored(OLD.edited(*like_2_7), 2))
+    for prop, size in {
         "completing-ends": (1, 2),
         "sync-answered": (4, 2),
-        "silence-ends": (4, 2),
+        "silent-members-removed": (4, 2),
     }.items():
-        assert found[law].known is None
-        assert (len(found[law].hops), len(found[law].cycle)) == size
+        assert found[prop].known is None
+        assert (len(found[prop].path), len(found[prop].cycle)) == size
 
 
 def test_a_join_timer_that_always_restarts_violates_preparing_ends() -> None:
@@ -197,9 +198,9 @@ def test_a_sync_that_is_not_answered_with_the_assignments_violates_sync_answered
     silent = DropEffect(
         "log/assignments-stored", "answer every parked SyncGroup with its assignment"
     )
-    found = by_law(explored(NEW.edited(silent), 1))["sync-answered"]
+    found = by_name(explored(NEW.edited(silent), 1))["sync-answered"]
     assert found.known is None
-    assert (len(found.hops), len(found.cycle)) == (3, 1)
+    assert (len(found.path), len(found.cycle)) == (3, 1)
 
 
 def test_a_session_timer_that_restarts_when_it_fires_violates_silence_ends() -> None:
@@ -209,7 +210,7 @@ def test_a_session_timer_that_restarts_when_it_fires_violates_silence_ends() -> 
 
     rules = ("time/new-member-expired", "time/session-expired")
     profile = NEW.edited(*(ReplaceEffects(rule, (restart,)) for rule in rules))
-    assert sizes(explored(profile, 1))["silence-ends"] == (2, 2)
+    assert sizes(explored(profile, 1))["silent-members-removed"] == (2, 2)
 
 
 def test_a_pending_member_id_that_is_never_dropped_violates_silence_ends() -> None:
@@ -218,55 +219,66 @@ def test_a_pending_member_id_that_is_never_dropped_violates_silence_ends() -> No
         step.group = step.existing._replace(pending=(pending._replace(left_ms=150_000),))
 
     profile = NEW.edited(ReplaceEffects("time/pending-expired", (restart,)))
-    assert sizes(explored(profile, 1)) == {"completing-ends": (2, 2), "silence-ends": (2, 1)}
+    assert sizes(explored(profile, 1)) == {
+        "completing-ends": (2, 2),
+        "silent-members-removed": (2, 1),
+    }
 
 
 def test_spaces_without_timers_say_nothing_of_liveness() -> None:
-    assert not liveness.broken(explore(virtual_time_instances(NEW, 1)["metadata"]))
+    assert not liveness.violations(explore(virtual_time_instances(NEW, 1)["metadata"]))
 
 
 @pytest.mark.parametrize("members", [1, 2])
 def test_assignments_that_are_held_are_waited_for_and_come(members: int) -> None:
-    found = liveness.broken(explore(Instance(NEW, members, HOLDING)))
+    found = liveness.violations(explore(Instance(NEW, members, HOLDING)))
     assert all(each.known for each in found)
-    assert [each.law.name for each in found] == [
+    assert [each.property.name for each in found] == [
         "completing-ends",
-        *(["sync-answered", "silence-ends"] if members > 1 else []),
+        *(["sync-answered", "silent-members-removed"] if members > 1 else []),
     ]
 
 
 def test_assignments_that_are_lost_at_the_release_violate_sync_answered() -> None:
     space = explore(Instance(NEW.edited(DropRule("log/assignments-stored")), 1, HOLDING))
-    found = by_law(space)["sync-answered"]
+    found = by_name(space)["sync-answered"]
     assert found.known is None
-    assert (len(found.hops), len(found.cycle)) == (3, 1)
+    assert (len(found.path), len(found.cycle)) == (3, 1)
     assert not any(space.nodes[hop.node].holding for hop in found.cycle)
 
 
 def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
     # Held at 1 and 2, where time passes; free at 3, which is on the longer way back.
-    goings = [Going(0, 1, tick=False), Going(1, 2, tick=True), Going(2, 1, tick=False)]
+    pending = [
+        PendingStep(0, 1, tick=False),
+        PendingStep(1, 2, tick=True),
+        PendingStep(2, 1, tick=False),
+    ]
     held = {0: False, 1: True, 2: True, 3: False}
-    assert Course(goings).cycle(lambda node: node, held.__getitem__) is None
-    goings += [Going(2, 3, tick=False), Going(3, 1, tick=False)]
-    assert Course(goings).cycle(lambda node: node, held.__getitem__) == [
-        Leg(1, 2, tick=True),
-        Leg(2, 3, tick=False),
-        Leg(3, 1, tick=False),
+    assert Obligations(pending).cycle(lambda node: node, held.__getitem__) is None
+    pending += [PendingStep(2, 3, tick=False), PendingStep(3, 1, tick=False)]
+    assert Obligations(pending).cycle(lambda node: node, held.__getitem__) == [
+        CycleStep(1, 2, tick=True),
+        CycleStep(2, 3, tick=False),
+        CycleStep(3, 1, tick=False),
     ]
 
 
 @given(
-    st.lists(st.builds(Going, NODES, NODES, st.booleans(), st.sampled_from([(), (0,)]))),
+    st.lists(st.builds(PendingStep, NODES, NODES, st.booleans(), st.sampled_from([(), (0,)]))),
     st.frozensets(NODES),
     st.sampled_from([None, 0]),
 )
 def test_there_is_a_cycle_exactly_if_one_can_go_on_for_ever(
-    goings: list[Going[int]], held: frozenset[int], why: int | None
+    pending: list[PendingStep[int]], held: frozenset[int], why: int | None
 ) -> None:
     """By the definition: a walk that returns, over a tick and a node where nothing is held."""
-    cycle = Course(goings, why).cycle(lambda node: node, held.__contains__)
-    taken = {going[:3] for going in goings if why in going.covers or not going.covers}
+    cycle = Obligations(pending, why).cycle(lambda node: node, held.__contains__)
+    taken = {
+        pending_step[:3]
+        for pending_step in pending
+        if why in pending_step.covers or not pending_step.covers
+    }
     assert (cycle is not None) == _goes_on(taken, held)
     if cycle is not None:
         assert any(leg.tick for leg in cycle)
