@@ -9,27 +9,11 @@ from typing import Final
 from groupcheck.implementation.core.deferred import Deferred
 from groupcheck.implementation.core.error_responses import each_once
 from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.core.handler import Handler
-from groupcheck.implementation.core.partitions import Serving
 from groupcheck.implementation.core.views import describe
-from groupcheck.model.vocabulary import (
-    DeletableGroupResult,
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    DescribedGroup,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    ErrorCode,
-    GroupState,
-    ListedGroup,
-    ListGroupsRequest,
-    ListGroupsResponse,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-    Request,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request
 
 CLASSIC: Final = "classic"
 
@@ -53,10 +37,10 @@ class Deletion:
         """Set the error of all groups of a partition."""
         self.results.update(dict.fromkeys(self.named.pop(partition), error))
 
-    def answer(self) -> DeleteGroupsResponse:
+    def answer(self) -> kafka.DeleteGroupsResponse:
         """The response, once no partition waits."""
-        return DeleteGroupsResponse(
-            tuple(DeletableGroupResult(name, error) for name, error in self.results.items())
+        return kafka.DeleteGroupsResponse(
+            tuple(kafka.DeletableGroupResult(name, error) for name, error in self.results.items())
         )
 
 
@@ -65,40 +49,44 @@ class AdminApi(Handler):
 
     __slots__ = ()
 
-    def describe(self, request: Request, body: DescribeGroupsRequest) -> DescribeGroupsResponse:
+    def describe(
+        self, request: Request, body: kafka.DescribeGroupsRequest
+    ) -> kafka.DescribeGroupsResponse:
         """Handle DescribeGroups."""
-        return DescribeGroupsResponse(
+        return kafka.DescribeGroupsResponse(
             tuple(self._describe(name, request.api_version) for name in body.groups)
         )
 
-    def _describe(self, group_id: str, version: int) -> DescribedGroup:
+    def _describe(self, group_id: str, version: int) -> kafka.DescribedGroup:
         group = self._shared.snapshots.group(group_id)
         if group is None:
             error = self._preconditions.partition_error(group_id)
             if error:
-                return DescribedGroup(error, group_id)
+                return kafka.DescribedGroup(error, group_id)
             is_error = version >= self._behaviour.describe_error_since
             error = ErrorCode.GROUP_ID_NOT_FOUND if is_error else ErrorCode.NONE
-            return DescribedGroup(error, group_id, GroupState.DEAD)
+            return kafka.DescribedGroup(error, group_id, GroupState.DEAD)
         return describe(group, with_assignments=self._behaviour.describes_assignments_always)
 
-    def list_groups(self, _request: Request, body: ListGroupsRequest) -> ListGroupsResponse:
+    def list_groups(
+        self, _request: Request, body: kafka.ListGroupsRequest
+    ) -> kafka.ListGroupsResponse:
         """Handle ListGroups."""
         error = ErrorCode.NONE
         if Serving.LOADING in self._shared.groups.serving:
             error = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
             if not self._behaviour.list_ignores_loading:
-                return ListGroupsResponse(error)
+                return kafka.ListGroupsResponse(error)
         states, types = set(body.states_filter), set(body.types_filter)
         if not self._behaviour.list_compares_exactly:
             states = {state.lower().strip() for state in states}
             types = {kind.lower().strip() for kind in types}
         if types and CLASSIC not in types:
-            return ListGroupsResponse(error)
-        return ListGroupsResponse(
+            return kafka.ListGroupsResponse(error)
+        return kafka.ListGroupsResponse(
             error,
             tuple(
-                ListedGroup(group.group_id, group.protocol_type or "", group.state, CLASSIC)
+                kafka.ListedGroup(group.group_id, group.protocol_type or "", group.state, CLASSIC)
                 for group in self._shared.snapshots.groups()
                 if self._is_listed(group, states)
             ),
@@ -111,8 +99,8 @@ class AdminApi(Handler):
     # Deleting groups
 
     def delete_groups(
-        self, request: Request, body: DeleteGroupsRequest
-    ) -> DeleteGroupsResponse | None:
+        self, request: Request, body: kafka.DeleteGroupsRequest
+    ) -> kafka.DeleteGroupsResponse | None:
         """Handle DeleteGroups: delete the groups that are Empty, with their offsets."""
         deletion = Deletion(request.request_id)
         found: dict[int, list[Group]] = {}
@@ -163,18 +151,18 @@ class AdminApi(Handler):
     # Deleting offsets
 
     def delete_offsets(
-        self, request: Request, body: OffsetDeleteRequest
-    ) -> OffsetDeleteResponse | None:
+        self, request: Request, body: kafka.OffsetDeleteRequest
+    ) -> kafka.OffsetDeleteResponse | None:
         """Handle OffsetDelete: delete the offsets of topics that no member subscribes to."""
         if not body.group_id:
-            return OffsetDeleteResponse(ErrorCode.INVALID_GROUP_ID)
+            return kafka.OffsetDeleteResponse(ErrorCode.INVALID_GROUP_ID)
         group = self._groups.get(body.group_id)
         if group is None:
             error = self._preconditions.partition_error(body.group_id)
-            return OffsetDeleteResponse(error or ErrorCode.GROUP_ID_NOT_FOUND)
+            return kafka.OffsetDeleteResponse(error or ErrorCode.GROUP_ID_NOT_FOUND)
         is_empty = group.state is GroupState.EMPTY
         if not (is_empty or group.uses_consumer_protocol):
-            return OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP)
+            return kafka.OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP)
         looks = not is_empty or self._behaviour.repeats_requested_partitions
         subscribed = {
             topic.name for topic in body.topics if looks and group.is_subscribed(topic.name)
@@ -192,22 +180,22 @@ class AdminApi(Handler):
     def _deleted(
         self,
         request: Request,
-        body: OffsetDeleteRequest,
+        body: kafka.OffsetDeleteRequest,
         partition: int,
         subscribed: Collection[str],
         error: ErrorCode,
     ) -> None:
         if error:
             error = self._behaviour.offset_error(error)
-            self._shared.answer(request.request_id, OffsetDeleteResponse(error))
+            self._shared.answer(request.request_id, kafka.OffsetDeleteResponse(error))
             return
         repeats = self._behaviour.repeats_requested_partitions
         requested = body.topics if repeats else each_once(body).topics
         topics = tuple(
-            OffsetDeleteResponseTopic(
+            kafka.OffsetDeleteResponseTopic(
                 topic.name,
                 tuple(
-                    OffsetDeleteResponsePartition(
+                    kafka.OffsetDeleteResponsePartition(
                         index,
                         ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC
                         if topic.name in subscribed
@@ -219,5 +207,5 @@ class AdminApi(Handler):
             for topic in requested
             if topic.partitions
         )
-        answer = OffsetDeleteResponse(ErrorCode.NONE, topics)
+        answer = kafka.OffsetDeleteResponse(ErrorCode.NONE, topics)
         self._shared.answer_when_committed(partition, request, answer)

@@ -22,23 +22,11 @@ from groupcheck.implementation.log.records import (
     Batch,
     OffsetCommitValue,
 )
-from groupcheck.model.vocabulary import (
-    NO_MEMBER_ID,
-    NO_RETENTION,
-    ErrorCode,
-    GroupState,
-    OffsetCommitRequest,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    Request,
-    ResponseBody,
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitResponse,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request, ResponseBody
 
-CommitRequest = OffsetCommitRequest | TxnOffsetCommitRequest
-CommitResponse = OffsetCommitResponse | TxnOffsetCommitResponse
+CommitRequest = kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest
+CommitResponse = kafka.OffsetCommitResponse | kafka.TxnOffsetCommitResponse
 
 
 class Commit(NamedTuple):
@@ -61,11 +49,11 @@ class CommitApi(Handler):
 
     # Checks
 
-    def commit(self, request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
+    def commit(self, request: Request, body: kafka.OffsetCommitRequest) -> ResponseBody | None:
         """Handle OffsetCommit."""
         asked = self._asked(body, body.retention_time_ms)
         if not asked:
-            return OffsetCommitResponse()
+            return kafka.OffsetCommitResponse()
         group = self._groups.get(body.group_id)
         if group is None:
             error = self._preconditions.partition_error(body.group_id)
@@ -80,7 +68,7 @@ class CommitApi(Handler):
             return self._error(body, asked, error)
         return self._append(request, body, group, asked, NO_PRODUCER_ID)
 
-    def _check(self, group: Group, body: OffsetCommitRequest) -> ErrorCode:
+    def _check(self, group: Group, body: kafka.OffsetCommitRequest) -> ErrorCode:
         """Why the commit is not allowed; if it is, restart the member's session."""
         generation_id, member_id, instance_id = body[1:4]
         is_manual = generation_id < 0 and group.state is GroupState.EMPTY
@@ -99,12 +87,12 @@ class CommitApi(Handler):
         return ErrorCode.NONE
 
     def commit_in_transaction(
-        self, request: Request, body: TxnOffsetCommitRequest
+        self, request: Request, body: kafka.TxnOffsetCommitRequest
     ) -> ResponseBody | None:
         """Handle TxnOffsetCommit: the offsets are readable after the marker."""
-        asked = self._asked(body, NO_RETENTION)
+        asked = self._asked(body, kafka.NO_RETENTION)
         if not asked:
-            return TxnOffsetCommitResponse()
+            return kafka.TxnOffsetCommitResponse()
         if not body.group_id:
             return self._error(body, asked, ErrorCode.INVALID_GROUP_ID)
         group = self._groups.get(body.group_id)
@@ -122,17 +110,17 @@ class CommitApi(Handler):
             return self._error(body, asked, error)
         return self._append(request, body, group, asked, body.producer_id)
 
-    def _check_in_transaction(self, group: Group, body: TxnOffsetCommitRequest) -> ErrorCode:
+    def _check_in_transaction(self, group: Group, body: kafka.TxnOffsetCommitRequest) -> ErrorCode:
         """Why the commit is not allowed, in any state of the group."""
         generation_id, member_id, instance_id = body[4:7]
         error = self._static_members.validate_member(group, member_id, instance_id)
         if self._behaviour.txn_commit_checks_member:
-            is_simple = member_id == NO_MEMBER_ID and instance_id is None
+            is_simple = member_id == kafka.NO_MEMBER_ID and instance_id is None
             if generation_id < 0 and (is_simple or group.state is GroupState.EMPTY):
                 return ErrorCode.NONE
             is_current = generation_id == group.generation_id
         else:
-            if member_id == NO_MEMBER_ID and error is ErrorCode.UNKNOWN_MEMBER_ID:
+            if member_id == kafka.NO_MEMBER_ID and error is ErrorCode.UNKNOWN_MEMBER_ID:
                 error = ErrorCode.NONE
             is_current = generation_id < 0 or generation_id == group.generation_id
         return error or (ErrorCode.NONE if is_current else ErrorCode.ILLEGAL_GENERATION)
@@ -142,7 +130,7 @@ class CommitApi(Handler):
     def _asked(self, body: CommitRequest, retention_ms: int) -> Offsets:
         """The offsets to commit: each partition once, unless the version repeats partitions."""
         now_ms = self._shared.timers.now_ms
-        expire_ms = NO_TIMESTAMP if retention_ms == NO_RETENTION else now_ms + retention_ms
+        expire_ms = NO_TIMESTAMP if retention_ms == kafka.NO_RETENTION else now_ms + retention_ms
         asked = tuple(
             (
                 (topic.name, index),
@@ -171,7 +159,7 @@ class CommitApi(Handler):
                 group.offsets.prepare(asked)
             else:
                 self._transactions.stage(group, producer_id, asked, None)
-        epoch = body.producer_epoch if isinstance(body, TxnOffsetCommitRequest) else -1
+        epoch = body.producer_epoch if isinstance(body, kafka.TxnOffsetCommitRequest) else -1
         batch = Batch(offset_records(group, fitting), producer_id, epoch)
         self._shared.append(group.partition, batch, partial(self._appended, commit))
         return None
@@ -222,15 +210,19 @@ class CommitApi(Handler):
         if self._behaviour.repeats_requested_partitions:
             return _of(body, commit_topics(body, errors))
         partitions = (
-            (partition, OffsetCommitResponsePartition(partition[1], error))
+            (partition, kafka.OffsetCommitResponsePartition(partition[1], error))
             for (partition, _), error in zip(asked, errors, strict=False)
         )
-        return _of(body, by_topic(OffsetCommitResponseTopic, partitions))
+        return _of(body, by_topic(kafka.OffsetCommitResponseTopic, partitions))
 
 
-def _of(body: CommitRequest, topics: tuple[OffsetCommitResponseTopic, ...]) -> CommitResponse:
-    in_transaction = isinstance(body, TxnOffsetCommitRequest)
-    return TxnOffsetCommitResponse(topics) if in_transaction else OffsetCommitResponse(topics)
+def _of(body: CommitRequest, topics: tuple[kafka.OffsetCommitResponseTopic, ...]) -> CommitResponse:
+    in_transaction = isinstance(body, kafka.TxnOffsetCommitRequest)
+    return (
+        kafka.TxnOffsetCommitResponse(topics)
+        if in_transaction
+        else kafka.OffsetCommitResponse(topics)
+    )
 
 
 def _utf16_length(text: str) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from groupcheck.implementation.core.administration import AdminApi
-from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.commit import CommitApi
 from groupcheck.implementation.core.config import (
     Choose,
@@ -21,21 +20,20 @@ from groupcheck.implementation.core.config import (
 )
 from groupcheck.implementation.core.error_responses import each_once, error_response
 from groupcheck.implementation.core.fetch import FetchApi
+from groupcheck.implementation.core.generations import HeartbeatApi, SyncApi
+from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.core.handler import Parts
-from groupcheck.implementation.core.heartbeat import HeartbeatApi
 from groupcheck.implementation.core.join import JoinApi
 from groupcheck.implementation.core.leave import LeaveApi
 from groupcheck.implementation.core.loading import Loading
 from groupcheck.implementation.core.member import JoinTimer, Member, Pending, SyncTimer
 from groupcheck.implementation.core.membership import Membership
-from groupcheck.implementation.core.partitions import Serving
 from groupcheck.implementation.core.preconditions import Preconditions
-from groupcheck.implementation.core.profiles import PROFILE_2_7
+from groupcheck.implementation.core.profiles import PROFILE_2_7, Behaviour
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.removal import Removal
 from groupcheck.implementation.core.shared import Shared, UnexpectedError
 from groupcheck.implementation.core.static_members import StaticMembers
-from groupcheck.implementation.core.sync import SyncApi
 from groupcheck.implementation.core.timers import NEVER, Timer
 from groupcheck.implementation.core.transactions import Transactions
 from groupcheck.implementation.core.views import view
@@ -107,7 +105,7 @@ class Coordinator:
         self._removal = Removal(shared)
         self._transactions = Transactions(shared, preconditions)
         self._loading = Loading(shared, self._rebalance, self._transactions)
-        shared.appends.on_failure = self._loading.roll_back
+        shared.on_failure = self._loading.roll_back
         membership = Membership(shared, self._rebalance)
         statics = StaticMembers(shared, self._rebalance, membership)
         self._handlers = _handlers(

@@ -9,15 +9,8 @@ from typing import Final
 from groupcheck.implementation.core.error_responses import by_topic, error_response
 from groupcheck.implementation.core.handler import Handler
 from groupcheck.implementation.core.offsets import GroupOffsets, Offset, TopicPartition
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-    Request,
-    ResponseBody,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, Request, ResponseBody
 
 _NO_OFFSETS: Final = GroupOffsets()
 
@@ -27,7 +20,7 @@ class FetchApi(Handler):
 
     __slots__ = ()
 
-    def fetch(self, request: Request, body: OffsetFetchRequest) -> ResponseBody | None:
+    def fetch(self, request: Request, body: kafka.OffsetFetchRequest) -> ResponseBody | None:
         """Return the offsets of the requested partitions, or of all partitions."""
         group = self._groups.get(body.group_id)
         if group is None:
@@ -44,39 +37,43 @@ class FetchApi(Handler):
 
     def _found(
         self,
-        body: OffsetFetchRequest,
+        body: kafka.OffsetFetchRequest,
         readable: Mapping[TopicPartition, Offset],
         unstable: GroupOffsets,
-    ) -> OffsetFetchResponse:
+    ) -> kafka.OffsetFetchResponse:
         """The offsets of the requested partitions, UNSTABLE_OFFSET_COMMIT for unstable ones."""
         # Without pending offsets and transactions every partition is stable.
         unsettled = unstable if unstable.pending or unstable.transactions else None
         read = partial(_read, readable, unsettled)
         if body.topics is not None and self._behaviour.repeats_requested_partitions:
             topics = tuple(
-                OffsetFetchResponseTopic(name, tuple(read((name, index)) for index in indexes))
+                kafka.OffsetFetchResponseTopic(
+                    name, tuple(read((name, index)) for index in indexes)
+                )
                 for name, indexes in body.topics
             )
-            return OffsetFetchResponse(topics=topics)
+            return kafka.OffsetFetchResponse(topics=topics)
         partitions: Iterable[TopicPartition] = (
             readable
             if body.topics is None
             else dict.fromkeys((name, index) for name, indexes in body.topics for index in indexes)
         )
         found = ((partition, read(partition)) for partition in partitions)
-        return OffsetFetchResponse(topics=by_topic(OffsetFetchResponseTopic, found))
+        return kafka.OffsetFetchResponse(topics=by_topic(kafka.OffsetFetchResponseTopic, found))
 
 
 def _read(
     readable: Mapping[TopicPartition, Offset],
     unsettled: GroupOffsets | None,
     partition: TopicPartition,
-) -> OffsetFetchResponsePartition:
+) -> kafka.OffsetFetchResponsePartition:
     """The readable offset of a partition."""
     index = partition[1]
     if unsettled is not None and unsettled.is_unstable(partition):
-        return OffsetFetchResponsePartition(index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT)
+        return kafka.OffsetFetchResponsePartition(
+            index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT
+        )
     offset = readable.get(partition)
     if offset is None:
-        return OffsetFetchResponsePartition(index)
-    return OffsetFetchResponsePartition(index, *offset[:3])
+        return kafka.OffsetFetchResponsePartition(index)
+    return kafka.OffsetFetchResponsePartition(index, *offset[:3])

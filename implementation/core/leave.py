@@ -5,17 +5,8 @@ from __future__ import annotations
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.handler import Handler
 from groupcheck.implementation.core.shared import UnexpectedError
-from groupcheck.model.vocabulary import (
-    NO_MEMBER_ID,
-    ErrorCode,
-    GroupState,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-    MemberResponse,
-    Request,
-    ResponseBody,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request, ResponseBody
 
 
 class LeaveApi(Handler):
@@ -23,34 +14,34 @@ class LeaveApi(Handler):
 
     __slots__ = ()
 
-    def leave(self, request: Request, body: LeaveGroupRequest) -> ResponseBody | None:
+    def leave(self, request: Request, body: kafka.LeaveGroupRequest) -> ResponseBody | None:
         """Remove the members that the request names.
 
         Raises:
             UnexpectedError: Kafka throws for a member named in this way.
         """
         if not body.group_id:
-            return LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
+            return kafka.LeaveGroupResponse(ErrorCode.INVALID_GROUP_ID)
         group = self._groups.get(body.group_id)
         if group is None:
             error = self._preconditions.partition_error(body.group_id)
             unknown = [ErrorCode.UNKNOWN_MEMBER_ID] * len(body.members)
-            return LeaveGroupResponse(error, () if error else _each(body, unknown))
+            return kafka.LeaveGroupResponse(error, () if error else _each(body, unknown))
         if self._behaviour.leaves_one_by_one:
             errors = [self._leave_one(group, identity) for identity in body.members]
-            return LeaveGroupResponse(ErrorCode.NONE, _each(body, errors))
+            return kafka.LeaveGroupResponse(ErrorCode.NONE, _each(body, errors))
         error, errors = self._leave_batch(group, body)
         if error:
-            return LeaveGroupResponse(error)
-        answer = LeaveGroupResponse(ErrorCode.NONE, _each(body, errors))
+            return kafka.LeaveGroupResponse(error)
+        answer = kafka.LeaveGroupResponse(ErrorCode.NONE, _each(body, errors))
         return self._deferred.answer(group.partition, request, answer)
 
     # One by one
 
-    def _leave_one(self, group: Group, identity: MemberIdentity) -> ErrorCode:
+    def _leave_one(self, group: Group, identity: kafka.MemberIdentity) -> ErrorCode:
         member_id, instance_id = identity
         registered = None if instance_id is None else group.static_members.get(instance_id)
-        if registered is not None and member_id not in {NO_MEMBER_ID, registered}:
+        if registered is not None and member_id not in {kafka.NO_MEMBER_ID, registered}:
             return ErrorCode.FENCED_INSTANCE_ID
         if member_id in group.pending_members and member_id not in group.members:
             if instance_id is not None:
@@ -71,7 +62,7 @@ class LeaveApi(Handler):
     # As a batch
 
     def _leave_batch(
-        self, group: Group, body: LeaveGroupRequest
+        self, group: Group, body: kafka.LeaveGroupRequest
     ) -> tuple[ErrorCode, list[ErrorCode]]:
         """The error of the append, and the errors of the members."""
         failed = ErrorCode.NONE
@@ -82,11 +73,11 @@ class LeaveApi(Handler):
             failed = self._rebalance.write_error
         return self._behaviour.group_error(failed), errors
 
-    def _remove_member(self, group: Group, identity: MemberIdentity) -> ErrorCode:
+    def _remove_member(self, group: Group, identity: kafka.MemberIdentity) -> ErrorCode:
         """Remove one member, without a rebalance."""
         member_id, instance_id = identity
-        if member_id == NO_MEMBER_ID:
-            member_id = group.static_members.get(instance_id or "", NO_MEMBER_ID)
+        if member_id == kafka.NO_MEMBER_ID:
+            member_id = group.static_members.get(instance_id or "", kafka.NO_MEMBER_ID)
         elif self._membership.remove_pending(group, member_id):
             return ErrorCode.NONE
         error = self._static_members.validate_member(group, member_id, instance_id)
@@ -95,8 +86,10 @@ class LeaveApi(Handler):
         return error
 
 
-def _each(body: LeaveGroupRequest, errors: list[ErrorCode]) -> tuple[MemberResponse, ...]:
+def _each(
+    body: kafka.LeaveGroupRequest, errors: list[ErrorCode]
+) -> tuple[kafka.MemberResponse, ...]:
     return tuple(
-        MemberResponse(*identity, error)
+        kafka.MemberResponse(*identity, error)
         for identity, error in zip(body.members, errors, strict=True)
     )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.core.member import GroupTimer, Member
-from groupcheck.implementation.core.partitions import Serving
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.replay import Replay
 from groupcheck.implementation.core.shared import Part, Shared

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.implementation.core.behaviour import Behaviour
-from groupcheck.implementation.core.groups import Groups
-from groupcheck.implementation.core.partitions import Serving
+from groupcheck.implementation.core.groups import Groups, Serving
+from groupcheck.implementation.core.profiles import Behaviour
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import ErrorCode, Request
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeVar
 
-from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.offsets import Offset, Staged, TopicPartition
+from groupcheck.implementation.core.profiles import Behaviour
 from groupcheck.implementation.log.records import (
     NO_PRODUCER_ID,
     Batch,

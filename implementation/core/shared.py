@@ -1,16 +1,21 @@
-"""What the parts of the coordinator share: groups, clock, log, outbox."""
+"""What the parts of the coordinator share: groups, clock, log, outbox.
+
+Where responses are deferred, an append takes effect at once and is committed later. An append that
+fails at once leaves no change. If one fails that has taken effect, later appends may depend on it:
+`on_failure` handles that.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 
-from groupcheck.implementation.core.appends import Appends
-from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.config import Choose, Config, NewMemberId
-from groupcheck.implementation.core.deferred import DeferredResponses
+from groupcheck.implementation.core.deferred import Append, Deferred, DeferredResponses
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.groups import Groups
 from groupcheck.implementation.core.member import Member
+from groupcheck.implementation.core.profiles import Behaviour
 from groupcheck.implementation.core.snapshots import CommittedSnapshots, GroupOffset
 from groupcheck.implementation.core.timers import Timers
 from groupcheck.implementation.log.log import Completed, Log
@@ -27,7 +32,6 @@ class Shared:
 
     __slots__ = (
         "_position",
-        "appends",
         "behaviour",
         "choose",
         "config",
@@ -35,6 +39,7 @@ class Shared:
         "groups",
         "log",
         "new_member_id",
+        "on_failure",
         "outbox",
         "snapshots",
         "timers",
@@ -60,7 +65,8 @@ class Shared:
         self.outbox: list[Response] = []
         self.deferred = DeferredResponses(self.outbox)
         self.snapshots = CommittedSnapshots(self.groups)
-        self.appends = Appends(log, self.groups, self.deferred, self.snapshots)
+        # Called with the partition when an append fails that has taken effect.
+        self.on_failure: Callable[[int], object] = self.groups.discard_unpersisted
         self._position = 0
 
     def answer(self, request_id: int | None, body: ResponseBody) -> bool:
@@ -104,7 +110,7 @@ class Shared:
         commit. `ends` are the offsets that a marker may make readable.
         """
         if self.behaviour.defers_responses:
-            self.appends.append(partition, batch, completed, ends)
+            completed(self._append(partition, batch, ends).error or ErrorCode.NONE)
         else:
             self.log.append(partition, batch, completed)
 
@@ -116,10 +122,42 @@ class Shared:
         lost: Callable[[ErrorCode], object],
     ) -> None:
         """Append; `completed` is called at the commit, or `lost` if the result stays unknown."""
-        if self.behaviour.defers_responses:
-            self.appends.append_and_wait(partition, batch, completed, lost)
-        else:
+        if not self.behaviour.defers_responses:
             self.log.append(partition, batch, completed)
+            return
+        append = self._append(partition, batch, ())
+        if append.error is None:
+            released = partial(completed, ErrorCode.NONE)
+            self.deferred.wait(partition, Deferred(released, lost))
+        else:
+            completed(append.error)
+
+    def _append(self, partition: int, batch: Batch, ends: Iterable[GroupOffset]) -> Append:
+        """Append a batch; its error is None while the result is not known."""
+        append = Append()
+
+        def appended(error: ErrorCode) -> None:
+            append.error = error
+            if append.taken_effect:
+                self._complete(partition, error)
+
+        self.log.append(partition, batch, appended)
+        if append.error:
+            self.groups.discard_unpersisted(partition)
+        else:
+            persisted = self.groups.mark_persisted(partition)
+            if append.error is None:
+                append.taken_effect = True
+                self.deferred.add_append(partition, append)
+                self.snapshots.note(append, persisted, batch, ends)
+        return append
+
+    def _complete(self, partition: int, error: ErrorCode) -> None:
+        """Release what waits for the append, or handle its failure."""
+        if error:
+            self.on_failure(partition)
+        else:
+            self.snapshots.forget(self.deferred.release(partition))
 
     def keep_alive(self, member: Member) -> None:
         """Restart a member's session timer, or cancel it while a parked request keeps it alive."""

@@ -12,15 +12,8 @@ from groupcheck.implementation.core.membership import Membership
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.shared import Part, Shared, UnexpectedError
 from groupcheck.implementation.log.records import Batch
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    GroupState,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    Protocol,
-    Request,
-    SyncGroupResponse,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request
 
 
 class Replacement(NamedTuple):
@@ -31,7 +24,7 @@ class Replacement(NamedTuple):
     old_id: str
     new_id: str
     leader_id: str | None  # the leader before the replacement
-    protocols: tuple[Protocol, ...]  # restored if the append fails, with the timeouts
+    protocols: tuple[kafka.Protocol, ...]  # restored if the append fails, with the timeouts
     session_timeout_ms: int
     rebalance_timeout_ms: int
     skips_assignment: bool
@@ -64,7 +57,9 @@ class StaticMembers(Part):
                 return ErrorCode.FENCED_INSTANCE_ID
         return ErrorCode.NONE if member_id in group.members else ErrorCode.UNKNOWN_MEMBER_ID
 
-    def replace(self, group: Group, new_id: str, request: Request, body: JoinGroupRequest) -> None:
+    def replace(
+        self, group: Group, new_id: str, request: Request, body: kafka.JoinGroupRequest
+    ) -> None:
         """Give the static member of the group.instance.id a new member id, and let it rejoin.
 
         Raises:
@@ -97,10 +92,10 @@ class StaticMembers(Part):
         old_id = member.member_id
         self._shared.answer(
             group.unpark_join(member),
-            JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member_id=old_id),
+            kafka.JoinGroupResponse(ErrorCode.FENCED_INSTANCE_ID, member_id=old_id),
         )
         request_id, member.sync_request_id = member.sync_request_id, None
-        self._shared.answer(request_id, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
+        self._shared.answer(request_id, kafka.SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
         group.rename(member, new_id)
         if not self._behaviour.replaced_member_stays_new:
             member.is_new = False
@@ -154,10 +149,10 @@ class StaticMembers(Part):
             )
 
     @staticmethod
-    def _response(replacement: Replacement) -> JoinGroupResponse:
+    def _response(replacement: Replacement) -> kafka.JoinGroupResponse:
         group = replacement.group
         leads = replacement.skips_assignment and group.leader_id == replacement.new_id
-        return JoinGroupResponse(
+        return kafka.JoinGroupResponse(
             ErrorCode.NONE,
             group.generation_id,
             group.protocol_type,
@@ -182,9 +177,9 @@ class StaticMembers(Part):
         self._shared.answer(request_id, _error(replacement, error))
 
 
-def _error(replacement: Replacement, error: ErrorCode) -> JoinGroupResponse:
+def _error(replacement: Replacement, error: ErrorCode) -> kafka.JoinGroupResponse:
     group = replacement.group
-    return JoinGroupResponse(
+    return kafka.JoinGroupResponse(
         error,
         group.generation_id,
         group.protocol_type,
@@ -193,5 +188,5 @@ def _error(replacement: Replacement, error: ErrorCode) -> JoinGroupResponse:
     )
 
 
-def _settings_of(member: Member) -> tuple[tuple[Protocol, ...], int, int]:
+def _settings_of(member: Member) -> tuple[tuple[kafka.Protocol, ...], int, int]:
     return member.protocols, member.session_timeout_ms, member.rebalance_timeout_ms

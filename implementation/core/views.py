@@ -9,29 +9,21 @@ from __future__ import annotations
 from groupcheck.implementation.core.error_responses import by_topic
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.member import Member
-from groupcheck.model.vocabulary import (
-    DescribedGroup,
-    DescribedGroupMember,
-    ErrorCode,
-    GroupState,
-    GroupView,
-    MemberView,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupState
 
 
-def describe(group: Group, *, with_assignments: bool) -> DescribedGroup:
+def describe(group: Group, *, with_assignments: bool) -> kafka.DescribedGroup:
     """A group as DescribeGroups returns it; outside Stable assignments are optional."""
     is_stable = group.state is GroupState.STABLE
-    return DescribedGroup(
+    return kafka.DescribedGroup(
         ErrorCode.NONE,
         group.group_id,
         group.state,
         protocol_type=group.protocol_type or "",
         protocol_data=(group.protocol_name or "") if is_stable else "",
         members=tuple(
-            DescribedGroupMember(
+            kafka.DescribedGroupMember(
                 member.member_id,
                 member.group_instance_id,
                 member.client_id,
@@ -44,10 +36,10 @@ def describe(group: Group, *, with_assignments: bool) -> DescribedGroup:
     )
 
 
-def view(group: Group) -> GroupView:
+def view(group: Group) -> kafka.GroupView:
     """A group's inner state."""
     # Positional arguments, because a port calls this after each step.
-    return GroupView(
+    return kafka.GroupView(
         group.group_id,
         group.state,
         group.generation_id,
@@ -60,18 +52,18 @@ def view(group: Group) -> GroupView:
     )
 
 
-def _offsets(group: Group) -> tuple[OffsetCommitRequestTopic, ...]:
+def _offsets(group: Group) -> tuple[kafka.OffsetCommitRequestTopic, ...]:
     return by_topic(
-        OffsetCommitRequestTopic,
+        kafka.OffsetCommitRequestTopic,
         (
-            (partition, OffsetCommitRequestPartition(partition[1], *offset[:3]))
+            (partition, kafka.OffsetCommitRequestPartition(partition[1], *offset[:3]))
             for partition, offset in group.offsets.committed.items()
         ),
     )
 
 
-def _view_of_member(member: Member) -> MemberView:
-    return MemberView(
+def _view_of_member(member: Member) -> kafka.MemberView:
+    return kafka.MemberView(
         member.member_id,
         member.group_instance_id,
         member.session_timeout_ms,

@@ -25,14 +25,7 @@ from groupcheck.implementation.server.decoding import Read, reader, tags_size
 from groupcheck.implementation.server.encoding import to_entity
 from groupcheck.implementation.server.fields import Class
 from groupcheck.implementation.server.ranges import API_KEYS
-from groupcheck.model.vocabulary import (
-    REQUESTS,
-    RESPONSES,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-)
+from groupcheck.model import vocabulary as kafka
 
 Record = Any  # of the vocabulary or of `messages`
 
@@ -143,10 +136,10 @@ def record_type(api: str, api_version: int, kind: str) -> Class:
         name = f"{api}{kind}"
     # The vocabulary's EndTxn is the marker in a group, not the producer's request.
     own: Class | None = getattr(messages, name, None)
-    return own or (REQUESTS if kind == "Request" else RESPONSES)[api]
+    return own or (kafka.REQUESTS if kind == "Request" else kafka.RESPONSES)[api]
 
 
-def _one_timeout(record: JoinGroupRequest) -> JoinGroupRequest:
+def _one_timeout(record: kafka.JoinGroupRequest) -> kafka.JoinGroupRequest:
     # Version 0 has one timeout (JoinGroupRequest.java, the constructor's maybeOverride).
     return record._replace(rebalance_timeout_ms=record.session_timeout_ms)
 
@@ -156,11 +149,11 @@ def _every_topic(record: messages.MetadataRequest) -> messages.MetadataRequest:
     return record._replace(topics=record.topics or None)
 
 
-def _members_leave(record: messages.LeaveGroupMemberRequest) -> LeaveGroupRequest:
-    return LeaveGroupRequest(record.group_id, (MemberIdentity(record.member_id),))
+def _members_leave(record: messages.LeaveGroupMemberRequest) -> kafka.LeaveGroupRequest:
+    return kafka.LeaveGroupRequest(record.group_id, (kafka.MemberIdentity(record.member_id),))
 
 
-def _member_left(record: LeaveGroupResponse) -> messages.LeaveGroupMemberResponse:
+def _member_left(record: kafka.LeaveGroupResponse) -> messages.LeaveGroupMemberResponse:
     # Before batches, the member's error was the response's (LeaveGroupResponse.java).
     errors = (record.error_code, *(member.error_code for member in record.members))
     return messages.LeaveGroupMemberResponse(next(filter(None, errors), record.error_code))

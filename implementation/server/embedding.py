@@ -8,10 +8,9 @@ from collections.abc import Collection, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.implementation.core.profiles import PROFILES
+from groupcheck.implementation.core.profiles import PROFILES, Behaviour
 from groupcheck.implementation.log.codec import FORMATS
 from groupcheck.implementation.log.directory import DirectoryLog
 from groupcheck.implementation.log.log import Completed, Log

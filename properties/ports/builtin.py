@@ -8,7 +8,7 @@ from typing import Any
 
 from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.implementation.core.partitions import Serving
+from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.core.profiles import PROFILES
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.implementation import Coordinator
-from groupcheck.implementation.core.partitions import Serving
+from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.model.vocabulary import Response

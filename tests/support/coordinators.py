@@ -7,8 +7,8 @@ from itertools import count
 from typing import Any, TypeVar
 
 from groupcheck.implementation import PROFILE_2_7, Config, Coordinator
-from groupcheck.implementation.core.behaviour import Behaviour
 from groupcheck.implementation.core.config import first
+from groupcheck.implementation.core.profiles import Behaviour
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.model.vocabulary import (

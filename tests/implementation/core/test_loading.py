@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from groupcheck.implementation import PROFILE_2_7, PROFILE_4_1, Config, Coordinator
-from groupcheck.implementation.core.behaviour import Behaviour
-from groupcheck.implementation.core.partitions import Serving, partition_for
+from groupcheck.implementation.core.groups import Serving, partition_for
+from groupcheck.implementation.core.profiles import Behaviour
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.implementation.core.partitions import partition_for
+from groupcheck.implementation.core.groups import partition_for
 
 
 def test_partition_of_a_known_group_is_kafkas() -> None:

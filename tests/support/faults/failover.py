@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.core.loading import Loading
-from groupcheck.implementation.core.partitions import Serving
 from groupcheck.implementation.core.preconditions import Preconditions
 from groupcheck.implementation.core.replay import Replay
 from groupcheck.implementation.log.records import GroupMetadataValue

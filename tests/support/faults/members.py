@@ -6,9 +6,9 @@ from collections.abc import Hashable
 
 from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.core.generations import HeartbeatApi
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.groups import Groups
-from groupcheck.implementation.core.heartbeat import HeartbeatApi
 from groupcheck.implementation.core.join import JoinApi
 from groupcheck.implementation.core.member import GroupTimer, Member
 from groupcheck.implementation.core.membership import Membership

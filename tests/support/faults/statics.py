@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from groupcheck.implementation.core.behaviour import NEVER_SINCE
 from groupcheck.implementation.core.coordinator import Coordinator, Handle
 from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.profiles import NEVER_SINCE
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.static_members import Replacement, StaticMembers
 from groupcheck.model.vocabulary import (
