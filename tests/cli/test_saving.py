@@ -132,7 +132,7 @@ def _explored(broken: list[Counterexample] | None = None, *, torn: bool = False)
 
 
 @pytest.fixture(scope="module")
-def violations() -> Counterexample:
+def broken() -> Counterexample:
     """A property that Kafka is known to violate, as if it were not known."""
     each = next(iter(counterexamples("membership", explored("2.7", "membership"))))
     assert each.known
