@@ -10,6 +10,7 @@ from copy import copy
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
+from groupcheck.model.engine import oracle as engine
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Outcome, Profile
@@ -76,7 +77,7 @@ class DivergedError(Exception):
         self.rejection = rejection
 
 
-class Oracle:
+class Oracle(engine.Oracle[Outcome]):
     """Checks one test, within `tolerances` on a real clock; `states` are the possible states."""
 
     def __init__(
@@ -88,12 +89,11 @@ class Oracle:
         self.config = Config.of({**retention, **broker})._replace(
             timer_late_ms=late_ms, timer_early_ms=min(late_ms, early_ms), keeps_ages=not late_ms
         )
-        self.states: list[Coordinator] = [Coordinator(log=Log())]
+        super().__init__(Coordinator(log=Log()), self._successors)
         self.names: dict[str, str] = {}  # the port's member ids, and the symbols they stand for
         self._symbols: dict[str, str] = {}  # the symbols that stand for something, each to itself
         self._agreed: tuple[Group | None, GroupView | None] = (None, None)  # compared last
         self.requests: dict[int, Request] = {}
-        self.kept: list[Outcome] = []  # the outcomes that the last observation allowed
 
     @property
     def fired(self) -> frozenset[tuple[str, ...]]:
@@ -112,7 +112,7 @@ class Oracle:
         """Every allowed outcome of an input, from every possible state."""
         if isinstance(given, Request):
             self.requests[given.request_id] = given
-        return [o for state in self.states for o in self._successors(state, given)]
+        return super().predict(given)
 
     def accept(self, given: Input, allowed: list[Outcome], seen: Observation) -> None:
         """Keep the outcomes that the observation allows; `allowed` are the predicted ones.
@@ -134,11 +134,9 @@ class Oracle:
                 kept.append(outcome)
             else:
                 differences.append(difference)
-        if not kept:
+        if not self.keep(kept):
             before = self._before(given, seen.elapsed_ms)
             raise DivergedError(Rejection(tuple(allowed), tuple(differences), before, self.config))
-        self.kept = kept
-        self.states = list(dict.fromkeys(outcome.coordinator for outcome in kept))
 
     def copied(self, *states: Coordinator) -> Oracle:
         """A copy that goes on by itself, from those states, or from where this one is."""
@@ -169,10 +167,7 @@ class Oracle:
                 or differing_field(outcome.coordinator.group, view, self.names) is None
             )
         ]
-        if kept:
-            self.kept = kept
-            self.states = list(dict.fromkeys(outcome.coordinator for outcome in kept))
-        return bool(kept)
+        return self.keep(kept)
 
     def _successors(self, state: Coordinator, given: Input) -> list[Outcome]:
         return successors(state, given, self.profile, self.config)
