@@ -35,7 +35,7 @@ from groupcheck.pipeline.logs.automaton import MEMBERS, SPACES, automaton, steps
 from groupcheck.pipeline.logs.files import LogReader, Manner
 from groupcheck.pipeline.offsets_topic.appends import subsets
 from groupcheck.properties.histories.events import Event
-from groupcheck.properties.histories.fast_parser import Line
+from groupcheck.properties.histories.lines import Line
 from support.made_logs import BEGAN_MS, Printed, line, walk
 from support.made_recordings import Made
 from support.made_segments import check_source, partition, write

@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from groupcheck.pipeline.errors import PipelineError
-from groupcheck.properties.histories.fast_parser import Line
+from groupcheck.properties.histories.lines import Line
 
 # By the ending of the name, as in Spark.
 COMPRESSIONS: Final = (".gz", ".zst", ".bz2")

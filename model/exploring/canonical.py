@@ -104,7 +104,7 @@ def _retains(group: Group) -> bool:
     return bool(group.offsets or group.transactions or group.empty_left_ms is not None)
 
 
-def _ageless(state: Coordinator) -> Coordinator:
+def ageless_state(state: Coordinator) -> Coordinator:
     """The state with offsets of no age."""
     group = state.group
     if not (state.log or state.appends or (group and _retains(group))):
@@ -139,7 +139,7 @@ def canonical(
     if not logged and state.log is not None:
         state = state._replace(log=None)
     if not aged:
-        state = _ageless(state)
+        state = ageless_state(state)
     recorded = state.log.group if state.log else None
     group = state.group
     if group is None and recorded is None and not state.appends:

@@ -16,8 +16,7 @@ from groupcheck.pipeline.logs.lines import BACK_MS, Clock, Said, is_dated, said,
 from groupcheck.pipeline.logs.messages import Message, messages
 from groupcheck.pipeline.recordings.reader import quarantined
 from groupcheck.pipeline.sources import file_row
-from groupcheck.properties.histories.fast_parser import Line
-from groupcheck.properties.histories.reader import RejectedLineError
+from groupcheck.properties.histories.lines import Line, RejectedLineError
 
 Row = dict[str, Any]
 DAY_MS: Final = 86_400_000

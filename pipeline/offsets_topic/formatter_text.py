@@ -17,8 +17,7 @@ from groupcheck.pipeline.offsets_topic.group_records import Json
 from groupcheck.pipeline.offsets_topic.record_events import RecordEvents
 from groupcheck.pipeline.recordings.reader import MOST_TEXT, quarantined
 from groupcheck.pipeline.sources import file_row
-from groupcheck.properties.histories.fast_parser import Line
-from groupcheck.properties.histories.reader import RejectedLineError
+from groupcheck.properties.histories.lines import Line, RejectedLineError
 
 Row = dict[str, Any]
 OF_JSON: Final = '{"key":'

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from groupcheck.pipeline.sources import file_row
-from groupcheck.properties.histories.fast_parser import Line
-from groupcheck.properties.histories.reader import RecordingReader, RejectedLineError
+from groupcheck.properties.histories.lines import Line, RejectedLineError
+from groupcheck.properties.histories.reader import RecordingReader
 
 Row = dict[str, Any]
 MOST_TEXT: Final = 200  # characters that quarantine has of a line

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Hashable, Iterable
-from typing import Final, NamedTuple
 
-from groupcheck.model.rules.retention import ageless
+from groupcheck.model.exploring.canonical import ageless_state
 from groupcheck.model.state import (
     Cleanup,
     Coordinator,
@@ -19,14 +18,12 @@ from groupcheck.model.state import (
 )
 from groupcheck.properties.histories.history import NEVER, NS, Operation
 
-NO_AGES: Final = ()
-
 
 class StateEquivalence:
     """The equivalence for a history, with grains of `grain_ms`."""
 
     def __init__(self, whole: Iterable[Operation], grain_ms: int) -> None:
-        self.grain_ms = grain_ms
+        self._grain_ms = grain_ms
         known = list(whole)
         moments = [m for each in known for m in (each.begins, each.ends, each.silent or 0)]
         self._last_ms = max((m for m in moments if m != NEVER), default=0) // NS + 1
@@ -36,14 +33,38 @@ class StateEquivalence:
         self._bounds = _bounds(spans)
         self.keeps_ages = bool(cleanups)
 
-    def moment(self, now_ms: int) -> Moment:
-        """The time of a state."""
-        return Moment(now_ms, self._last_ms, self.grain_ms)
+    def grain(self, at_ms: int) -> int:
+        """The grain of a time; all times after the last one are equal."""
+        return min(at_ms, self._last_ms) // self._grain_ms
 
     def of(self, state: Coordinator, now_ms: int) -> Hashable:
         """A key that is the same for equivalent states."""
-        ages = self._ages(state, now_ms) if self.keeps_ages else NO_AGES
-        return _coarse(_without_ages(state) if ages else state, self.moment(now_ms)), ages
+        ages = self._ages(state, now_ms) if self.keeps_ages else ()
+        return self._coarse(ageless_state(state) if ages else state, now_ms), ages
+
+    def _coarse(self, state: Coordinator, now_ms: int) -> Coordinator:
+        """The state with the grain in which each timer ends, instead of the remaining time."""
+        group = state.group
+        if group is None:
+            return state
+
+        def ends(left_ms: int) -> int:
+            return self.grain(now_ms + left_ms)
+
+        timer, sync_ms = group.join_timer, group.sync_left_ms
+        coarse = group._replace(
+            members=tuple(
+                m
+                if m.session_left_ms is None
+                else m._replace(session_left_ms=ends(m.session_left_ms))
+                for m in group.members
+            ),
+            pending=tuple(p._replace(left_ms=ends(p.left_ms)) for p in group.pending),
+            orphaned_timers=tuple(map(ends, group.orphaned_timers)),
+            join_timer=timer and timer._replace(left_ms=ends(timer.left_ms)),
+            sync_left_ms=None if sync_ms is None else ends(sync_ms),
+        )
+        return state._replace(group=coarse)
 
     def _ages(self, state: Coordinator, now_ms: int) -> tuple[int | None, ...]:
         """The expiry of each offset and group, if it matters."""
@@ -58,18 +79,6 @@ class StateEquivalence:
         at = bisect(self._bounds, now_ms + left_ms)
         within = at % 2 == 1
         return now_ms + left_ms if within else -3 - at
-
-
-class Moment(NamedTuple):
-    """A time, in grains; all times after the last one are equal."""
-
-    now_ms: int
-    last_ms: int
-    grain_ms: int
-
-    def ends(self, left_ms: int) -> int:
-        """The grain in which a timer ends that has `left_ms` left."""
-        return min(self.now_ms + left_ms, self.last_ms) // self.grain_ms
 
 
 def _bounds(spans: Iterable[tuple[int, int]]) -> list[int]:
@@ -92,38 +101,3 @@ def _retained(state: Coordinator) -> Iterable[Offset]:
     for entry in state.appends:
         if isinstance(entry, OffsetsAppend):
             yield from (offset for _, offset in entry.offsets)
-
-
-def _without_ages(state: Coordinator) -> Coordinator:
-    group, log = state.group, state.log
-    return state._replace(
-        group=group and ageless(group),
-        log=log and ageless(log),
-        appends=tuple(
-            a._replace(offsets=tuple((tp, o.ageless) for tp, o in a.offsets))
-            if isinstance(a, OffsetsAppend)
-            else a
-            for a in state.appends
-        ),
-    )
-
-
-def _coarse(state: Coordinator, moment: Moment) -> Coordinator:
-    """The state with the grain in which each timer ends, instead of the remaining time."""
-    group = state.group
-    if group is None:
-        return state
-    timer, sync_ms = group.join_timer, group.sync_left_ms
-    coarse = group._replace(
-        members=tuple(
-            m
-            if m.session_left_ms is None
-            else m._replace(session_left_ms=moment.ends(m.session_left_ms))
-            for m in group.members
-        ),
-        pending=tuple(p._replace(left_ms=moment.ends(p.left_ms)) for p in group.pending),
-        orphaned_timers=tuple(map(moment.ends, group.orphaned_timers)),
-        join_timer=timer and timer._replace(left_ms=moment.ends(timer.left_ms)),
-        sync_left_ms=None if sync_ms is None else moment.ends(sync_ms),
-    )
-    return state._replace(group=coarse)

@@ -27,19 +27,12 @@ from groupcheck.properties.histories.history import (
     Operation,
     from_zero,
 )
-from groupcheck.properties.histories.reader import (
-    BEFORE,
-    HAPPENED,
-    MOST_MS,
-    apis_unseen,
-    groups_before,
-    settings_known,
-)
+from groupcheck.properties.histories.lines import HAPPENED
+from groupcheck.properties.histories.reader import BEFORE, MOST_MS, Opening, groups_in
 from groupcheck.properties.histories.recording_file import Recorded, read
 from groupcheck.properties.sequence import (
     FAULTS,
     MalformedTraceError,
-    header,
     new_request,
     outside_the_model,
     read_line,
@@ -116,17 +109,16 @@ def _text(line: bytes, where: str) -> str:
 
 def _header(message: Json) -> tuple[Noted, tuple[str, ...]]:
     """A first line, and the groups that were there before."""
-    profile, broker = header(settings_known(message))
-    exact = bool(apis_unseen(message, profile)) and "history" not in message
+    opening = Opening.of(message)
+    exact = bool(opening.unseen) and "history" not in message
     if not exact and (type(message.get("history")) is not int or message["history"] != FORMAT):
         msg = f"not the first line of a history of format {FORMAT}"
         raise MalformedTraceError(msg)
-    before = groups_before(message)
     appends = message.get("appends", "open")
     if not isinstance(appends, str) or appends not in {"open", "atomic"}:
         msg = f"appends: 'open' or 'atomic', not {shown(appends)}"
         raise MalformedTraceError(msg)
-    return Noted(profile, broker, (), appends == "open", exact), before
+    return Noted(opening.profile, opening.broker, (), appends == "open", exact), opening.before
 
 
 class History:
@@ -224,7 +216,7 @@ def _fault(message: Json) -> Operation:
     if ends < begins:
         msg = f"{name} ends before it begins"
         raise MalformedTraceError(msg)
-    groups = groups_before(message) if "groups" in message else None
+    groups = groups_in(message) if "groups" in message else None
     return Operation(FAULTS[name](), begins, ends, groups=groups)
 
 

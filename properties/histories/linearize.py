@@ -121,7 +121,7 @@ class Search:
         """A key that is the same for equivalent points."""
         now_ms = point.now_ms
         is_late = now_ms >= self._horizon_ms
-        grain = now_ms if self._equivalence.keeps_ages else self._equivalence.moment(now_ms).ends(0)
+        grain = now_ms if self._equivalence.keeps_ages else self._equivalence.grain(now_ms)
         # Whether an operation that can no longer take effect has done so does not matter.
         over = self._gone[bisect_left(self._gone, (now_ms,)) - 1][1]
         alike = self._equivalence.of(point.state, now_ms)

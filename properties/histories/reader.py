@@ -17,35 +17,53 @@ from groupcheck.model.bodies import Json, MalformedBodyError, shown
 from groupcheck.model.config import SETTINGS
 from groupcheck.model.step import Profile
 from groupcheck.properties.histories.bodies import groups_of, response_body
-from groupcheck.properties.histories.fast_parser import Fast, Line, parse_fast
-from groupcheck.properties.sequence import FAULTS, MalformedTraceError, header
+from groupcheck.properties.histories.lines import (
+    Line,
+    Message,
+    RejectedLineError,
+    json_object,
+    message_of,
+    parse_fast,
+)
+from groupcheck.properties.sequence import MalformedTraceError, header
 
 Row = dict[str, Any]
 # Why the state of a group that the coordinator found in its log is unknown.
 BEFORE: Final = "it was there before the recording began"
 MOST_MS: Final = 2**53  # that a JSON number represents exactly
 MOST_ID: Final = 2**63 - 1
-HAPPENED: Final = FAULTS.keys() - {"holdAppends", "releaseAppends"}  # that happen to brokers
 
 
-class RejectedLineError(Exception):
-    """The reader does not keep a line; `gap` says whether events may be missing because of it."""
+class Opening(NamedTuple):
+    """A first line: the groups `before` were there before it, `unseen` APIs have no responses."""
 
-    def __init__(self, reason: str, *, gap: bool = True) -> None:
-        super().__init__(reason)
-        self.gap = gap
+    profile: Profile
+    broker: dict[str, int]
+    before: tuple[str, ...]
+    unseen: tuple[str, ...]
+
+    @classmethod
+    def of(cls, message: Json) -> Opening:
+        """The first line that has these fields, without settings that no rule reads.
+
+        Raises:
+            MalformedTraceError: it is not a first line.
+        """
+        config = message.get("config")
+        if isinstance(config, dict):  # it may have others, such as the number of partitions
+            message = {**message, "config": {n: config[n] for n in config if n in SETTINGS}}
+        profile, broker = header(message)
+        unseen, known = message.get("unseen", []), profile.max_versions
+        if not isinstance(unseen, list) or not all(
+            isinstance(a, str) and a in known for a in unseen
+        ):
+            msg = f"unseen: not a list of APIs of profile {profile.name}"
+            raise MalformedTraceError(msg)
+        return cls(profile, broker, groups_in(message), tuple(unseen))
 
 
-def settings_known(message: Json) -> Json:
-    """A first line without the settings that no rule reads, such as the number of partitions."""
-    config = message.get("config")
-    if not isinstance(config, dict):
-        return message
-    return {**message, "config": {name: config[name] for name in config if name in SETTINGS}}
-
-
-def groups_before(message: Json) -> tuple[str, ...]:
-    """The groups that `groups` lists in a first line: they were there before the recording began.
+def groups_in(message: Json) -> tuple[str, ...]:
+    """The groups that a message lists, if it does.
 
     Raises:
         MalformedTraceError: it is not a list of names.
@@ -55,46 +73,6 @@ def groups_before(message: Json) -> tuple[str, ...]:
         msg = "groups: not a list of names"
         raise MalformedTraceError(msg)
     return tuple(groups)
-
-
-def apis_unseen(message: Json, profile: Profile) -> tuple[str, ...]:
-    """The APIs that `unseen` lists in a first line: the recording has no responses of them.
-
-    Raises:
-        MalformedTraceError: it is not a list of APIs.
-    """
-    unseen, known = message.get("unseen", []), profile.max_versions
-    if not isinstance(unseen, list) or not all(isinstance(a, str) and a in known for a in unseen):
-        msg = f"unseen: not a list of APIs of profile {profile.name}"
-        raise MalformedTraceError(msg)
-    return tuple(unseen)
-
-
-def json_object(line: Line) -> Json:
-    """The message of a line.
-
-    Raises:
-        RejectedLineError: it is not a JSON object.
-    """
-    if line.reason:
-        raise RejectedLineError(line.reason)
-    if line.message is not None:
-        return line.message
-    data = line.data or b""
-    try:
-        message = json.loads(data.decode())
-        if b"\\ud" in data or b"\\uD" in data:
-            json.dumps(message, ensure_ascii=False).encode()  # a lone surrogate is not a character
-    except UnicodeError as error:
-        reason = "not text in UTF-8"
-        raise RejectedLineError(reason) from error
-    except (ValueError, RecursionError) as error:
-        reason = "not a JSON object"
-        raise RejectedLineError(reason) from error
-    if not isinstance(message, dict):
-        reason = "not a JSON object"
-        raise RejectedLineError(reason)
-    return message
 
 
 class RecordingReader:
@@ -124,20 +102,18 @@ class RecordingReader:
         Raises:
             RejectedLineError: the reader does not keep it.
         """
-        session = self._session
-        fast = parse_fast(line)
-        if fast is not None and session is not None and session.accepts(fast):
-            rows = session.take_fast(fast, line.number)
-        else:
-            message = json_object(line)
-            if message.get("type") == "open":
+        session, message = self._session, parse_fast(line)
+        if message is None or session is None:
+            fields = json_object(line)
+            if fields.get("type") == "open":
                 yield from self.finish()
-                self._open(message)
+                self._open(fields)
                 return
             if session is None:
                 reason = "before the first line of a recording"
                 raise RejectedLineError(reason)
-            rows = session.take(message, line.number)
+            message = message_of(fields)
+        rows = session.take(message, line.number)
         yield from self._numbered(rows)
         if session.answered:
             self.answered = True
@@ -158,21 +134,18 @@ class RecordingReader:
 
     def _open(self, message: Json) -> None:
         self._session = None  # without a valid first line the reader rejects the whole session
-        known = settings_known(message)
         try:
-            profile, _ = header(known)
-            if "history" in message:
-                reason = "a history of requests that overlap: groupcheck history checks it"
-                raise RejectedLineError(reason)
-            before = groups_before(message)
-            apis_unseen(message, profile)
+            opening = Opening.of(message)
         except MalformedTraceError as error:
             raise RejectedLineError(str(error)) from error
+        if "history" in message:
+            reason = "a history of requests that overlap: groupcheck history checks it"
+            raise RejectedLineError(reason)
         self.sessions += 1
         self.header = {k: message[k] for k in ("trace", "profile", "unseen") if k in message}
-        self.header["config"] = known["config"]
-        self.before = before
-        self._session = _Session(profile, self.header, before)
+        self.header["config"] = opening.broker
+        self.before = opening.before
+        self._session = _Session(opening.profile, self.header, self.before)
 
     def _numbered(self, rows: Iterable[Row]) -> Iterator[Row]:
         for row in rows:
@@ -241,61 +214,35 @@ class _Session:
         self.answered = False
         self.quiet_ms = 0  # when the last advance begins
 
-    def accepts(self, fast: Fast) -> bool:
-        """Whether the session takes the message of the fast parser."""
-        match fast.type:
-            case "request":
-                return fast.id >= 0 and fast.api_version >= 0
-            case "response":
-                return fast.id >= 0
-            case "advance":
-                return fast.ms >= 0 and self._now_ms + fast.ms <= MOST_MS
-        return False
-
-    def take_fast(self, fast: Fast, line: int) -> Iterable[Row]:
-        """The events of a message of the fast parser; raises as `take` does."""
-        if fast.type == "response":
-            return self._response(fast.id, fast.text, line)
-        self._caused = line
-        if fast.type == "advance":
-            self._advance(fast.ms)
-            return ()
-        client = {"client_id": fast.client_id, "client_host": fast.client_host}
-        return self._request(fast.id, fast.api, fast.api_version, client, fast.text, line)
-
-    def take(self, message: Json, line: int) -> Iterable[Row]:
-        """The events of a line that is not the first.
+    def take(self, message: Message, line: int) -> Iterable[Row]:
+        """The events of a message.
 
         Raises:
-            RejectedLineError: it is not a line of a recording.
+            RejectedLineError: the reader does not keep its line.
         """
-        match message:
-            case {"type": "advance", "ms": int(ms)} if ms >= 0 and self._now_ms + ms <= MOST_MS:
-                self._advance(ms)
-            case {"type": "fault", "fault": "holdAppends"}:
+        match message.type:
+            case "response":
+                return self._response(message, line)
+            case "request":
+                self._caused = line
+                return self._request(message, line)
+            case "advance":
+                if self._now_ms + message.ms > MOST_MS:
+                    advance = {"type": "advance", "ms": message.ms}
+                    reason = f"not a message of a recording: {shown(advance)}"
+                    raise RejectedLineError(reason)
+                self.quiet_ms = self._now_ms
+                self._now_ms += message.ms
+            case _ if message.fault == "holdAppends":
                 self._holds = True
                 return ()
-            case {"type": "fault", "fault": "releaseAppends"}:
+            case _ if message.fault == "releaseAppends":
                 self._holds = False
                 self._releases.append(self._now_ms)
-            case {"type": "fault", "fault": str(name)} if name in {*HAPPENED, "append"}:
-                self._faults.append((self._now_ms, json.dumps(message)))
-            case {"type": "request", "id": int(n), "api": str(api), "apiVersion": int(version)}:
-                self._caused = line
-                names = (("client_id", "clientId"), ("client_host", "clientHost"))
-                client = {column: str(message.get(field, "")) for column, field in names}
-                return self._request(n, api, version, client, _text(message), line)
-            case {"type": "response", "id": int(n)}:
-                return self._response(n, _text(message), line)
             case _:
-                reason = f"not a message of a recording: {shown(message)}"
-                raise RejectedLineError(reason)
+                self._faults.append((self._now_ms, message.text))
         self._caused = line
         return ()
-
-    def _advance(self, ms: int) -> None:
-        self.quiet_ms = self._now_ms
-        self._now_ms += ms
 
     def torn(self, line: int) -> Iterator[Row]:
         """The session ends with a line that could not be read: it may have been a response."""
@@ -306,12 +253,11 @@ class _Session:
     def _row(self, group_id: str, line: int, **fields: Any) -> Row:  # noqa: ANN401
         return {"group_id": group_id, "line": line, "at_ms": self._now_ms, **fields}
 
-    def _request(  # noqa: PLR0913, PLR0917 - the fields of a line
-        self, number: int, api: str, version: int, client: Row, text: str, line: int
-    ) -> list[Row]:
+    def _request(self, message: Message, line: int) -> list[Row]:
+        number, api, version, text = message.id, message.api, message.api_version, message.text
         self._check(number, api, version)
         row: Row = {"kind": "request", "request_id": number, "api": api, "api_version": version}
-        row |= {**client, "body": text}
+        row |= {"client_id": message.client_id, "client_host": message.client_host, "body": text}
         try:
             groups = groups_of(api, version, text, self._groups)
         except MalformedBodyError as error:
@@ -346,7 +292,8 @@ class _Session:
             reason = f"api: not one of profile {self._profile.name}: {shown(api)}"
             raise RejectedLineError(reason)
 
-    def _response(self, number: int, text: str, line: int) -> list[Row]:
+    def _response(self, message: Message, line: int) -> list[Row]:
+        number, text = message.id, message.text
         if number in self._unread:
             self.answered = True
             return []
@@ -390,7 +337,3 @@ class _Session:
             rows.append(self._row(group_id, line, kind="gap", body=self.gap))
         group.line = line
         return group
-
-
-def _text(message: Json) -> str:
-    return json.dumps(message.get("body"), separators=(",", ":"))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import Final, NamedTuple
 
 from groupcheck.model.bodies import Json
 from groupcheck.properties.histories.events import Event
-from groupcheck.properties.histories.fast_parser import Line
-from groupcheck.properties.histories.reader import RecordingReader, RejectedLineError
+from groupcheck.properties.histories.lines import Line, RejectedLineError
+from groupcheck.properties.histories.reader import RecordingReader, Row
 from groupcheck.properties.sequence import MalformedTraceError
 
 GIVEN: Final = {"request", "hold", "release", "fault"}  # events that are an input of the model
@@ -49,55 +49,52 @@ def read(lines: Iterable[bytes], name: str, *, partial: bool = False) -> list[Re
     Raises:
         MalformedTraceError: with the line and what is wrong with it.
     """
-    reader, found = RecordingReader(name), _Found()
+    reader = RecordingReader(name)
+    found: dict[tuple[int, str], Recorded] = {}  # by session and group
+    quiet_ms: dict[int, int] = {}  # by session
+    for number, rows in _intact(reader, lines, name):
+        session = reader.sessions
+        for row in rows:
+            of = session, row["group_id"]
+            if of not in found:
+                found[of] = Recorded(row["group_id"], reader.header, [])
+            found[of].events.append(Event.of(row))
+        if session not in quiet_ms:
+            for each in reader.before:
+                found[session, each] = Recorded(each, reader.header, [], before=True)
+        quiet_ms[session] = reader.quiet_ms
+        if "unseen" in reader.header and not partial:
+            msg = f"{name}:{number}: it leaves responses out: groupcheck history checks it"
+            raise MalformedTraceError(msg)
+    if not (reader.answered or partial):
+        msg = f"{name}: it has no response, so it is no recording; name a PORT to replay it on"
+        raise MalformedTraceError(msg)
+    return [each._replace(quiet_ms=quiet_ms[of]) for (of, _), each in found.items()]
+
+
+def _intact(
+    reader: RecordingReader, lines: Iterable[bytes], name: str
+) -> Iterator[tuple[int, list[Row]]]:
+    """The events of each line.
+
+    A machine that stopped in the middle of a line left a part of it, and only another session can
+    follow.
+    """
     torn: MalformedTraceError | None = None
     whole = False
     for number, data in enumerate(lines, 1):
         sessions = reader.sessions
         try:
-            found.take(reader, Line(number, data))
+            rows = list(reader.take(Line(number, data)))
         except RejectedLineError as error:
             malformed = MalformedTraceError(f"{name}:{number}: {error}")
             if torn is not None or not reader.sessions:
                 raise torn or malformed from error
-            # A machine that stopped in the middle of a line left a part of it, and only another
-            # session can follow.
             torn, whole = malformed, data.endswith(b"\n")
             continue
         if torn is not None and reader.sessions == sessions:
             raise torn
         torn = None
-        if "unseen" in reader.header and not partial:
-            msg = f"{name}:{number}: it leaves responses out: groupcheck history checks it"
-            raise MalformedTraceError(msg)
+        yield number, rows
     if torn is not None and whole:
         raise torn
-    if not (reader.answered or partial):
-        msg = f"{name}: it has no response, so it is no recording; name a PORT to replay it on"
-        raise MalformedTraceError(msg)
-    return found.recorded()
-
-
-class _Found:
-    """What has been read of each group in each session."""
-
-    def __init__(self) -> None:
-        self._groups: dict[tuple[int, str], Recorded] = {}
-        self._quiet_ms: dict[int, int] = {}  # by session
-
-    def take(self, reader: RecordingReader, line: Line) -> None:
-        for row in reader.take(line):
-            of = reader.sessions, row["group_id"]
-            if of not in self._groups:
-                self._groups[of] = Recorded(row["group_id"], reader.header, [])
-            self._groups[of].events.append(Event.of(row))
-        if reader.sessions not in self._quiet_ms:
-            for each in reader.before:
-                self._groups[reader.sessions, each] = Recorded(each, reader.header, [], before=True)
-        self._quiet_ms[reader.sessions] = reader.quiet_ms
-
-    def recorded(self) -> list[Recorded]:
-        return [
-            each._replace(quiet_ms=self._quiet_ms[session])
-            for (session, _), each in self._groups.items()
-        ]

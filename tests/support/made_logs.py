@@ -15,7 +15,7 @@ from groupcheck.pipeline.logs.files import LogReader, Manner
 from groupcheck.pipeline.logs.log_events import LogEvent
 from groupcheck.pipeline.logs.log_events import printed as printed_in
 from groupcheck.pipeline.logs.messages import PLACEHOLDERS, messages
-from groupcheck.properties.histories.fast_parser import Line
+from groupcheck.properties.histories.lines import Line
 from support.replayed import Checked, replayed
 
 Row = dict[str, Any]
