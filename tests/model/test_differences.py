@@ -1,8 +1,11 @@
-"""The table of differences between the profiles."""
+"""The table of differences between the versions, and the sequences that show them on brokers."""
 
 from __future__ import annotations
 
+import pytest
+
 from support import differences
+from support.differences_on_the_wire import NOT_SHOWN, SHOWN, Shown, answers
 
 
 def test_each_difference_is_shown_by_a_test() -> None:
@@ -11,3 +14,14 @@ def test_each_difference_is_shown_by_a_test() -> None:
 
 def test_the_page_is_that_of_the_tests_as_they_are() -> None:
     assert differences.PAGE.read_text(encoding="utf-8") == differences.page()
+
+
+@pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: f"{shown.difference}-{shown.newer}")
+def test_two_versions_answer_the_same_sequence_differently(shown: Shown) -> None:
+    assert answers(shown, shown.older) != answers(shown, shown.newer)
+
+
+def test_each_difference_is_shown_on_brokers_or_has_a_reason() -> None:
+    named = {shown.difference for shown in SHOWN}
+    assert named.isdisjoint(NOT_SHOWN)
+    assert named | NOT_SHOWN.keys() == differences.rows().keys()
