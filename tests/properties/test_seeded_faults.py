@@ -29,14 +29,26 @@ FACTS: Final = 27  # of Kafka's past bugs, as they are counted in docs/seeded-fa
 
 FAULTS: Final = {**KAFKA, **MADE_UP}
 SLOW: Final = {
+    "KAFKA-2596",
     "KAFKA-2720",
+    "KAFKA-4472",
     "KAFKA-4704",
+    "KAFKA-5600",
+    "KAFKA-6005",
+    "KAFKA-6773",
+    "KAFKA-7403",
     "KAFKA-7610",
     "KAFKA-8220",
+    "KAFKA-8386",
     "KAFKA-8715",
+    "KAFKA-9232",
     "KAFKA-10284",
+    "KAFKA-12890",
     "KAFKA-13435",
     "KAFKA-13636",
+    "KAFKA-14201",
+    "KAFKA-19163",
+    "MINOR #4788",
 }
 CASES: Final = slow_if(lambda fault: fault in SLOW, FAULTS)
 

@@ -31,6 +31,7 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.terminal import summary
 from groupcheck.reports.verification_record import result_record
+from support.economy import slow_if
 from support.faults import faulty_port
 from support.faulty_python_port import FaultyPythonPort
 from support.model_port import ModelPort
@@ -93,7 +94,7 @@ def test_port_with_other_allowed_choices_and_no_visible_state_conforms() -> None
     assert result.conforms
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@pytest.mark.parametrize("profile", slow_if(lambda profile: profile == "4.1", PROFILES))
 @pytest.mark.untraced
 def test_model_conforms_to_itself_in_every_version(profile: str) -> None:
     given = together(virtual_time_instances(PROFILES[profile], 2))

@@ -6,6 +6,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import cast
 
+import pytest
 from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
 
 from groupcheck.model.profiles import PROFILES
@@ -103,7 +104,8 @@ def test_a_port_of_4_1_is_asked_for_its_versions_and_faults() -> None:
     assert capabilities.versions["JoinGroup"] == tuple(range(9, -1, -1))
 
 
-def test_what_no_space_holds_is_met() -> None:
+@pytest.mark.slow
+def test_the_state_machine_meets_what_no_model_instance_has() -> None:
     port, missing = Recorder(), ["all of it"]
     for seed in range(8):
         assert _lockstep(port, 200, seed) is None
