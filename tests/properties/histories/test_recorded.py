@@ -31,16 +31,20 @@ from support.serving import Served, Wire
 Line = dict[str, Any]
 
 
-def join(wire: Wire, group: str, version: int = 3, **fields: Any) -> Any:
-    said = {
+def joining(group: str, **fields: Any) -> dict[str, Any]:
+    return {
         "group_id": group,
         "session_timeout_ms": 300,
         "rebalance_timeout_ms": 300,
         "member_id": "",
         "protocol_type": "consumer",
         "protocols": [("range", b"mine")],
+        **fields,
     }
-    return wire.ask("JoinGroup", version, **{**said, **fields})
+
+
+def join(wire: Wire, group: str, **fields: Any) -> Any:
+    return wire.ask("JoinGroup", 3, **joining(group, **fields))
 
 
 def sync(wire: Wire, group: str, member_id: str) -> Any:
@@ -118,27 +122,28 @@ def test_a_wrong_response_is_a_finding_of_its_group(
     assert capsys.readouterr().out.startswith("In group 'two':\nFinding ")
 
 
-def test_a_setting_that_no_rule_reads_is_ignored(session: Path, tmp_path: Path) -> None:
-    def change(lines: list[Line]) -> None:
-        lines[0]["config"]["offsets.topic.num.partitions"] = 50
-
-    assert check_groups(load(changed(session, tmp_path / "changed", change))).finding is None
+def with_another_setting(lines: list[Line]) -> None:
+    lines[0]["config"]["offsets.topic.num.partitions"] = 50  # that no rule reads
 
 
-def test_a_response_at_the_wrong_time_is_a_finding(session: Path, tmp_path: Path) -> None:
-    def change(lines: list[Line]) -> None:
-        for line in lines:
-            line["ms"] = 0  # no session ends when no time passes
-
-    assert check_groups(load(changed(session, tmp_path / "changed", change))).finding is not None
+def without_time(lines: list[Line]) -> None:
+    for line in lines:
+        line["ms"] = 0  # no session ends when no time passes
 
 
-def test_a_missing_response_is_a_finding(session: Path, tmp_path: Path) -> None:
-    def change(lines: list[Line]) -> None:
-        lines.remove(next(line for line in lines if line["type"] == "response"))
+def without_a_response(lines: list[Line]) -> None:
+    lines.remove(next(line for line in lines if line["type"] == "response"))
 
-    checked = check_groups(load(changed(session, tmp_path / "changed", change)))
-    assert checked.finding is not None
+
+@pytest.mark.parametrize(
+    ("change", "is_good"),
+    [(with_another_setting, True), (without_time, False), (without_a_response, False)],
+)
+def test_a_response_that_is_missing_or_at_the_wrong_time_is_a_finding(
+    change: Callable[[list[Line]], None], session: Path, tmp_path: Path, *, is_good: bool
+) -> None:
+    path = changed(session, tmp_path / "changed", change)
+    assert (check_groups(load(path)).finding is None) is is_good
 
 
 def test_a_request_outside_the_model_cuts_off_the_rest_of_its_group(
@@ -149,7 +154,7 @@ def test_a_request_outside_the_model_cuts_off_the_rest_of_its_group(
         member = join(wire, "odd").member_id
         wire.ask("Heartbeat", 0, group_id="odd", generation_id=1, member_id=member)
         twice = [("range", b"a"), ("range", b"b")]
-        wire.request("JoinGroup", 3, **_join_of("odd", twice))
+        wire.request("JoinGroup", 3, **joining("odd", protocols=twice))
         join(wire, "plain")
     checked = check_groups(load(path))
     assert (checked.groups, checked.finding) == (2, None)
@@ -173,12 +178,6 @@ def test_a_body_that_is_too_long_cuts_off_its_group_and_no_other(tmp_path: Path)
     assert first.startswith("group 'odd': Heartbeat.memberId: expected at most 32767 bytes, got ")
     assert second.startswith("group 'xxx")
     assert len(second) < 300
-
-
-def _join_of(group: str, protocols: list[tuple[str, bytes]]) -> dict[str, Any]:
-    times = {"session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
-    who = {"group_id": group, "member_id": "", "protocol_type": "consumer"}
-    return {**times, **who, "protocols": protocols}
 
 
 def test_only_the_last_line_of_a_session_may_be_torn(session: Path, tmp_path: Path) -> None:
