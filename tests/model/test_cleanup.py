@@ -1,4 +1,4 @@
-"""What a cleanup removes, when, and how the versions differ in it."""
+"""What a cleanup removes, and when, in each version."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ from groupcheck.model.instances.inputs import (
     TOPIC_PROTOCOLS,
 )
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import (
-    Cleanup,
-    FailAppends,
-    HoldAppends,
-    ReleaseAppends,
-)
-from groupcheck.model.step import Profile
+from groupcheck.model.state import Cleanup, FailAppends, HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetCommitRequest,
@@ -25,178 +19,142 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequestTopic,
 )
 from support.differences import differ
+from support.offsets import readable
 from support.play import Play
 
 RETENTION_MS = 60_000
 PARTITION = (TOPIC, 0)
 SESSION_MS = 300_000  # longer than the retention
 
-ALL = tuple(PROFILES.values())
-OLD = tuple(PROFILES[name] for name in ("0.10.0", "0.10.2"))
-NEW = tuple(PROFILES[name] for name in ("2.7", "4.1"))
-WITH_EMPTY_GROUPS = tuple(PROFILES[name] for name in ("0.10.2", "2.7", "4.1"))
-TRANSACTIONAL = [profile for profile in NEW if "TxnOffsetCommit" in profile.max_versions]
+OLD, NEW = ("0.10.0", "0.10.2"), ("2.7", "4.1")
+of_all = pytest.mark.parametrize("profile", PROFILES)
+of_new = pytest.mark.parametrize("profile", NEW)
 
 
-def named(profile: Profile) -> str:
-    return profile.name
-
-
-of_all = pytest.mark.parametrize("profile", ALL, ids=named)
-of_old = pytest.mark.parametrize("profile", OLD, ids=named)
-of_new = pytest.mark.parametrize("profile", NEW, ids=named)
-with_empty_groups = pytest.mark.parametrize("profile", WITH_EMPTY_GROUPS, ids=named)
-transactional = pytest.mark.parametrize("profile", TRANSACTIONAL, ids=named)
-
-
-def begin(profile: Profile) -> Play:
+def begin(profile: str) -> Play:
     """A broker that retains offsets for a minute."""
-    return Play(profile, offsets_retention_minutes=1)
+    return Play(PROFILES[profile], offsets_retention_minutes=1)
 
 
 def commit(play: Play, member_id: str = "", generation_id: int = -1) -> None:
     assert play.commit(member_id, generation_id, {PARTITION: 42}) is ErrorCode.NONE
 
 
+def request(offset: int, retention_ms: int = -1) -> OffsetCommitRequest:
+    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, offset),)),)
+    return OffsetCommitRequest(GROUP_ID, topics=topics, retention_time_ms=retention_ms)
+
+
 def commit_for(play: Play, retention_ms: int) -> None:
-    """A commit that says how long its offset is to be retained."""
-    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 42),)),)
-    body = OffsetCommitRequest(GROUP_ID, topics=topics, retention_time_ms=retention_ms)
-    assert not isinstance(play.send(2, body).answer, ErrorCode)
+    """A commit with the retention of its offset."""
+    assert not isinstance(play.send(2, request(42, retention_ms)).answer, ErrorCode)
 
 
 def survives(play: Play) -> bool:
     """Whether the offset can be read after a cleanup."""
     play.do(Cleanup())
-    return play.fetch(PARTITION)[PARTITION].committed_offset == 42
+    return readable(play, PARTITION) == 42
 
 
-def consumer(play: Play, *, subscribed: bool) -> str:
-    """A stable member that has subscribed to the topic, or to another."""
+def survives_until(play: Play, ms: int) -> None:
+    """The offset survives a cleanup before that time, and none at that time."""
+    play.wait(ms - 1)
+    assert survives(play)
+    play.wait(1)
+    assert not survives(play)
+
+
+def consumer(play: Play, *, subscribed: bool = True) -> str:
+    """A stable member that has subscribed to the topic, or to another, and commits."""
     protocols = TOPIC_PROTOCOLS if subscribed else SUBSCRIBED_PROTOCOLS
-    member = play.stable_member(protocols=protocols, session_ms=SESSION_MS)
-    return member.member_id
-
-
-@of_new
-def test_an_offset_expires_when_the_retention_since_its_commit_is_over(profile: Profile) -> None:
-    play = begin(profile)
-    commit(play)
-    play.wait(RETENTION_MS - 1)
-    assert survives(play)
-    play.wait(1)
-    assert not survives(play)
-
-
-@of_old
-def test_of_old_the_retention_has_to_be_past(profile: Profile) -> None:
-    play = begin(profile)
-    commit(play)
-    play.wait(RETENTION_MS)
-    assert survives(play)
-    play.wait(1)
-    assert not survives(play)
+    member_id = play.stable_member(protocols=protocols, session_ms=SESSION_MS).member_id
+    commit(play, member_id, 1)
+    return member_id
 
 
 @of_all
-def test_a_commit_may_say_how_long_its_offset_is_retained(profile: Profile) -> None:
+def test_an_offset_expires_at_the_end_of_its_retention_and_before_2_7_after_it(
+    profile: str,
+) -> None:
+    play = begin(profile)
+    commit(play)
+    survives_until(play, RETENTION_MS + (profile in OLD))
+
+
+@of_all
+def test_a_commit_sets_the_retention_of_its_offset(profile: str) -> None:
     play = begin(profile)
     commit_for(play, 2 * RETENTION_MS)
-    play.wait(2 * RETENTION_MS - 1)
-    assert survives(play)
-    play.wait(2)
-    assert not survives(play)
+    survives_until(play, 2 * RETENTION_MS + (profile in OLD))
     commit_for(play, 10)
     play.wait(11)
     assert not survives(play)
-
-
-@of_all
-def test_a_retention_below_zero_is_over_at_once(profile: Profile) -> None:
-    play = begin(profile)
     commit_for(play, -7)
     assert not survives(play)
 
 
-@pytest.mark.parametrize(("name", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
+@pytest.mark.parametrize(("profile", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
 def test_a_retention_of_more_seconds_than_an_int_can_count_is_none_in_0_10_0(
-    name: str, *, kept: bool
+    profile: str, *, kept: bool
 ) -> None:
-    play = Play(PROFILES[name], offsets_retention_minutes=36_500 * 24 * 60)
+    play = Play(PROFILES[profile], offsets_retention_minutes=36_500 * 24 * 60)
     commit(play)
     play.wait(RETENTION_MS)
     assert survives(play) == kept
 
 
-@of_old
-def test_of_old_an_offset_expires_though_its_consumer_is_there(profile: Profile) -> None:
-    play = begin(profile)
-    commit(play, consumer(play, subscribed=True), 1)
-    play.wait(RETENTION_MS + 1)
-    assert not survives(play)
-
-
-@of_new
+@of_all
 @pytest.mark.parametrize("subscribed", [True, False])
-def test_only_unsubscribed_offsets_of_a_stable_group_expire(
-    profile: Profile, *, subscribed: bool
+def test_only_unsubscribed_offsets_of_a_stable_group_expire_from_2_7_on(
+    profile: str, *, subscribed: bool
 ) -> None:
     play = begin(profile)
-    commit(play, consumer(play, subscribed=subscribed), 1)
+    consumer(play, subscribed=subscribed)
     play.wait(RETENTION_MS - 1)
     assert survives(play)
-    play.wait(1)
-    assert survives(play) == subscribed
+    play.wait(1 + (profile in OLD))
+    assert survives(play) == (subscribed and profile in NEW)
 
 
 @of_new
-def test_where_subscriptions_cannot_be_read_or_are_no_consumers_nothing_expires(
-    profile: Profile,
+@pytest.mark.parametrize("protocol_type", ["consumer", "connect"])
+def test_offsets_do_not_expire_while_the_subscriptions_are_unknown(
+    profile: str, protocol_type: str
 ) -> None:
-    for kind in ("consumer", "connect"):
-        play = begin(profile)
-        member = play.stable_member(protocol_type=kind, session_ms=SESSION_MS)
-        commit(play, member.member_id, 1)
-        play.wait(RETENTION_MS)
-        assert survives(play)
+    play = begin(profile)
+    member = play.stable_member(protocol_type=protocol_type, session_ms=SESSION_MS)
+    commit(play, member.member_id, 1)
+    play.wait(RETENTION_MS)
+    assert survives(play)
 
 
 @differ("offset expiry")
-@pytest.mark.parametrize(("name", "kept"), [("2.7", False), ("4.1", True)])
-def test_2_7_lets_offsets_expire_while_a_group_rebalances(name: str, *, kept: bool) -> None:
-    play = begin(PROFILES[name])
-    commit(play, consumer(play, subscribed=False), 1)
+@pytest.mark.parametrize(("profile", "kept"), [("2.7", False), ("4.1", True)])
+def test_offsets_expire_during_a_rebalance_only_in_2_7(profile: str, *, kept: bool) -> None:
+    play = begin(profile)
+    consumer(play, subscribed=False)
     play.wait(RETENTION_MS)
     play.join(session_ms=SESSION_MS, protocols=TOPIC_PROTOCOLS)
     assert play.state == "PreparingRebalance"
     assert survives(play) == kept
 
 
-@of_new
-def test_the_retention_begins_when_the_last_member_goes(profile: Profile) -> None:
+@pytest.mark.parametrize(("profile", "starts"), [("0.10.2", False), ("2.7", True), ("4.1", True)])
+def test_the_retention_starts_when_the_last_member_leaves_from_2_7_on(
+    profile: str, *, starts: bool
+) -> None:
     play = begin(profile)
-    member_id = consumer(play, subscribed=True)
-    commit(play, member_id, 1)
+    member_id = consumer(play)
     play.wait(RETENTION_MS)
     play.leave(member_id)
-    play.wait(RETENTION_MS - 1)
-    assert survives(play)
-    play.wait(1)
-    assert not survives(play)
+    if starts:
+        survives_until(play, RETENTION_MS)
+    else:
+        survives_until(play, 1)
 
 
-def test_0_10_2_lets_each_offset_of_an_empty_group_expire_by_itself() -> None:
-    play = begin(PROFILES["0.10.2"])
-    member_id = consumer(play, subscribed=True)
-    commit(play, member_id, 1)
-    play.wait(RETENTION_MS)
-    play.leave(member_id)
-    play.wait(1)
-    assert not survives(play)
-
-
-@with_empty_groups
-def test_a_group_without_members_goes_with_its_last_offset(profile: Profile) -> None:
+@pytest.mark.parametrize("profile", ["0.10.2", *NEW])
+def test_a_group_without_members_is_removed_with_its_last_offset(profile: str) -> None:
     play = begin(profile)
     commit(play)
     play.do(Cleanup())
@@ -206,26 +164,29 @@ def test_a_group_without_members_goes_with_its_last_offset(profile: Profile) -> 
     assert not play.exists
 
 
-@pytest.mark.parametrize(("name", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
-def test_pending_partition_does_not_expire_except_in_0_10_0(name: str, *, kept: bool) -> None:
-    play = begin(PROFILES[name])
+@pytest.mark.parametrize(("profile", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
+def test_an_offset_expires_while_a_commit_of_its_partition_is_held_only_in_0_10_0(
+    profile: str, *, kept: bool
+) -> None:
+    play = begin(profile)
     commit(play)
     play.wait(RETENTION_MS + 1)
     play.do(HoldAppends())
-    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 43),)),)
-    play.send(8, OffsetCommitRequest(GROUP_ID, topics=topics))
+    play.send(8, request(43))
     play.do(Cleanup())
     assert bool(play.group.offsets) == kept
     play.do(ReleaseAppends())
-    assert play.fetch(PARTITION)[PARTITION].committed_offset == 43
+    assert readable(play, PARTITION) == 43
 
 
 @differ("tombstone of an empty group")
-def test_only_in_4_1_is_a_group_that_was_never_recorded_removed_from_the_log() -> None:
-    for name, failures in (("2.7", 1), ("4.1", 0)):
-        play = begin(PROFILES[name])
-        play.join(id_required=True)
-        play.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT))
-        play.do(Cleanup())
-        left = play.agreed(lambda world: world.coordinator.failing)
-        assert (left.number if left else 0) == failures
+@pytest.mark.parametrize(("profile", "failures"), [("2.7", 1), ("4.1", 0)])
+def test_a_group_that_was_never_recorded_is_removed_from_the_log_only_in_4_1(
+    profile: str, failures: int
+) -> None:
+    play = begin(profile)
+    play.join(id_required=True)
+    play.do(FailAppends(1, ErrorCode.REQUEST_TIMED_OUT))
+    play.do(Cleanup())
+    left = play.agreed(lambda world: world.coordinator.failing)
+    assert (left.number if left else 0) == failures

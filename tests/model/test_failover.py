@@ -1,15 +1,30 @@
-"""Failing appends, and groups that are lost and loaded again: the answers and the group."""
+"""Appends that fail, and groups that are lost and loaded again."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from groupcheck.model.instances.inputs import commit, fetch
+from groupcheck.model.instances.inputs import (
+    GROUP_ID,
+    INSTANCE,
+    PRODUCER_ID,
+    PROTOCOLS,
+    TOPIC,
+    commit,
+    fetch,
+    offset_delete,
+    txn_commit,
+)
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
+    Cleanup,
     Crash,
     FailAppends,
+    Group,
+    GroupRecord,
     HoldAppends,
     Load,
     Loading,
@@ -20,14 +35,25 @@ from groupcheck.model.state import (
 )
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
+    EndTxnRequest,
     ErrorCode,
-    GroupState,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    Protocol,
+    Request,
 )
+from support.differences import differ
 from support.scenario import (
     DELAY,
     REBALANCE_MS,
     SESSION_MS,
     Broker,
+    answers_of,
+    end,
+    ends,
+    group_of,
     heartbeat,
     join,
     leave,
@@ -36,95 +62,180 @@ from support.scenario import (
     sync,
 )
 
-OLDEST, OLD, NEW = PROFILES["0.10.0"], PROFILES["0.10.2"], PROFILES["2.7"]
+V0_10_0, V0_10_2, V2_7, V4_1 = PROFILES.values()
 EVERY = pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
+NONE, NOT_COORDINATOR = ErrorCode.NONE, ErrorCode.NOT_COORDINATOR
+UNAVAILABLE, UNKNOWN = ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.UNKNOWN_SERVER_ERROR
+FAILING = FailAppends(1, ErrorCode.NOT_ENOUGH_REPLICAS)
+TOO_LONG = "x" * 5_000
+REJECTED = commit(-1, "", metadata=TOO_LONG)
+READ = fetch(require_stable=False)
 
 
 def completing(profile: Profile) -> Broker:
-    """A group whose leader, #1, has still to bring the assignments."""
+    """A group whose leader, #1, has not assigned anything yet."""
     broker = Broker(profile)
     broker.do(join(), DELAY)
-    assert broker.group.state is GroupState.COMPLETING_REBALANCE
+    assert broker.state_name == "CompletingRebalance"
     return broker
 
 
 def stable(profile: Profile) -> Broker:
     """A stable group of #1."""
     broker = completing(profile)
-    assert broker.do(sync("#1", 1)).error_code is ErrorCode.NONE
+    assert broker.do(sync("#1")).error_code is NONE
     return broker
 
 
-GROUP_ERRORS = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.KAFKA_STORAGE_ERROR: ErrorCode.NOT_COORDINATOR,
-    ErrorCode.REQUEST_TIMED_OUT: ErrorCode.REBALANCE_IN_PROGRESS,
-    ErrorCode.MESSAGE_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.RECORD_LIST_TOO_LARGE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.INVALID_FETCH_SIZE: ErrorCode.UNKNOWN_SERVER_ERROR,
-    ErrorCode.INVALID_REQUEST: ErrorCode.INVALID_REQUEST,
-}
+# The error of an append, and what 2.7 returns to SyncGroup and OffsetCommit, and 4.1 to every API.
+ERRORS = [
+    (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, UNAVAILABLE, UNAVAILABLE, UNAVAILABLE),
+    (ErrorCode.NOT_ENOUGH_REPLICAS, UNAVAILABLE, UNAVAILABLE, UNAVAILABLE),
+    (
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+        UNAVAILABLE,
+        UNAVAILABLE,
+        ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    ),
+    (
+        ErrorCode.REQUEST_TIMED_OUT,
+        ErrorCode.REBALANCE_IN_PROGRESS,
+        ErrorCode.REQUEST_TIMED_OUT,
+        UNAVAILABLE,
+    ),
+    *(
+        (error, NOT_COORDINATOR, NOT_COORDINATOR, NOT_COORDINATOR)
+        for error in (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.KAFKA_STORAGE_ERROR)
+    ),
+    *(
+        (error, UNKNOWN, ErrorCode.INVALID_COMMIT_OFFSET_SIZE, UNKNOWN)
+        for error in (
+            ErrorCode.MESSAGE_TOO_LARGE,
+            ErrorCode.RECORD_LIST_TOO_LARGE,
+            ErrorCode.INVALID_FETCH_SIZE,
+        )
+    ),
+    (ErrorCode.INVALID_REQUEST,) * 4,
+]
+EACH_ERROR = pytest.mark.parametrize(("error", "of_sync", "of_commit", "of_4_1"), ERRORS)
 
 
-@pytest.mark.parametrize(("error", "returned"), GROUP_ERRORS.items())
-def test_leader_whose_assignments_fail_to_append_gets_an_error_and_has_to_rejoin(
-    error: ErrorCode, returned: ErrorCode
+@EACH_ERROR
+def test_request_whose_append_fails_in_2_7_returns_an_error_and_has_no_effect(
+    error: ErrorCode, of_sync: ErrorCode, of_commit: ErrorCode, of_4_1: ErrorCode
 ) -> None:
-    broker = completing(NEW)
-    assert broker.do(FailAppends(1, error), sync("#1", 1)).error_code is returned
-    assert broker.group.state is GroupState.PREPARING_REBALANCE
+    assert of_4_1
+    fails = FailAppends(1, error)
+    broker = completing(V2_7)
+    assert broker.do(fails, sync("#1")).error_code is of_sync
+    assert broker.state_name == "PreparingRebalance"
     assert broker.state.log == Log()
-    assert broker.do(heartbeat("#1")).error_code is ErrorCode.REBALANCE_IN_PROGRESS
+    assert broker.do(heartbeat()).error_code is ErrorCode.REBALANCE_IN_PROGRESS
+    broker = stable(V2_7)
+    assert partition_error(broker.do(fails, commit(1, "#1"))) is of_commit
+    assert offset_of(broker.do(READ)) == -1
+    assert broker.group.unstable == ()
+    assert partition_error(broker.do(commit(1, "#1"))) is NONE
+    assert offset_of(broker.do(READ)) == 5
 
 
-@pytest.mark.parametrize(("error", "returned"), GROUP_ERRORS.items())
-def test_commit_whose_append_fails_returns_an_error_and_cannot_be_fetched(
+@EACH_ERROR
+def test_every_request_whose_append_fails_in_4_1_returns_the_same_error(
+    error: ErrorCode, of_sync: ErrorCode, of_commit: ErrorCode, of_4_1: ErrorCode
+) -> None:
+    assert of_sync
+    assert of_commit
+    fails = FailAppends(1, error)
+    assert Broker(V4_1).do(fails, join()).error_code is of_4_1
+    assert completing(V4_1).do(fails, sync("#1")).error_code is of_4_1
+    assert completing(V4_1).do(fails, leave("#1")).error_code is of_4_1
+    assert partition_error(Broker(V4_1).do(fails, commit(-1, ""))) is of_4_1
+    before = end(V4_1, commit(-1, "")).coordinator
+    for body, reason in (
+        (DeleteGroupsRequest((GROUP_ID,)), "delete/not-stored"),
+        (offset_delete(TOPIC), "offset-delete/not-stored"),
+    ):
+        outcome = end(V4_1, commit(-1, ""), fails, body)
+        response = answers_of(outcome)[3]
+        (error_code,) = {each.error_code for each in getattr(response, "results", (response,))}
+        assert (error_code, getattr(response, "topics", ())) == (of_4_1, ())
+        assert (outcome.reasons, outcome.coordinator) == ((reason,), before)
+
+
+@pytest.mark.parametrize(
+    ("profile", "error", "returned"),
+    [
+        (V0_10_0, ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (V0_10_2, ErrorCode.NOT_ENOUGH_REPLICAS, UNAVAILABLE),
+        (V0_10_2, ErrorCode.KAFKA_STORAGE_ERROR, ErrorCode.KAFKA_STORAGE_ERROR),
+        (V2_7, ErrorCode.KAFKA_STORAGE_ERROR, NOT_COORDINATOR),
+    ],
+)
+def test_an_older_version_returns_an_error_of_the_log_that_it_does_not_know(
+    profile: Profile, error: ErrorCode, returned: ErrorCode
+) -> None:
+    assert profile.group_errors.get(error, error) is returned
+    assert profile.commit_errors.get(error, error) is returned
+
+
+@pytest.mark.parametrize(
+    ("error", "returned"),
+    [
+        (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.NOT_ENOUGH_REPLICAS),
+        (ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT),
+        (ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+        (NOT_COORDINATOR, ErrorCode.NOT_LEADER_OR_FOLLOWER),
+    ],
+)
+def test_marker_whose_append_fails_in_4_1_returns_an_error_and_has_no_effect(
     error: ErrorCode, returned: ErrorCode
 ) -> None:
-    if returned is ErrorCode.UNKNOWN_SERVER_ERROR:
-        returned = ErrorCode.INVALID_COMMIT_OFFSET_SIZE
-    if error is ErrorCode.REQUEST_TIMED_OUT:
-        returned = error
-    broker = stable(NEW)
-    assert partition_error(broker.do(FailAppends(1, error), commit(1, "#1"))) is returned
-    assert offset_of(broker.do(fetch(require_stable=False))) == -1
-    assert broker.group.unstable == ()
-    assert partition_error(broker.do(commit(1, "#1"))) is ErrorCode.NONE
-    assert offset_of(broker.do(fetch(require_stable=False))) == 5
+    fails, marker = FailAppends(1, error), EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True)
+    older = end(V2_7, txn_commit(-1, ""), fails, marker)
+    assert answers_of(older)[3].error_code is NONE
+    assert older.coordinator.failing == fails  # the leader of the partition appends it
+    newer = end(V4_1, txn_commit(-1, ""), fails, marker)
+    assert answers_of(newer)[3].error_code is returned
+    assert newer.reasons == ("end-txn/not-written",)
+    assert newer.coordinator == end(V4_1, txn_commit(-1, "")).coordinator
+
+
+def test_commit_whose_append_fails_fails_for_its_rejected_partitions_too_in_4_1() -> None:
+    partitions = (
+        OffsetCommitRequestPartition(0, 5),
+        OffsetCommitRequestPartition(1, 5, committed_metadata=TOO_LONG),
+    )
+    both = OffsetCommitRequest(GROUP_ID, topics=(OffsetCommitRequestTopic(TOPIC, partitions),))
+    for profile, rejected in ((V2_7, ErrorCode.OFFSET_METADATA_TOO_LARGE), (V4_1, UNAVAILABLE)):
+        (topic,) = Broker(profile).do(FAILING, both).topics
+        assert [p.error_code for p in topic.partitions] == [UNAVAILABLE, rejected]
 
 
 @EVERY
-def test_all_parked_syncs_get_the_error_of_the_failed_append(
-    profile: Profile,
-) -> None:
+def test_all_parked_syncs_get_the_error_of_the_failed_append(profile: Profile) -> None:
     broker = stable(profile)
-    broker.do(join(), join("#1"))
-    broker.do(sync("#3", 2)._replace(assignments=()))
+    broker.do(join(), join("#1"), sync("#3", 2)._replace(assignments=()))
     assert 5 not in broker.answers
     broker.do(FailAppends(1, ErrorCode.NOT_LEADER_OR_FOLLOWER), sync("#1", 2))
-    assert broker.answers[5].error_code is ErrorCode.NOT_COORDINATOR
-    assert broker.answers[6].error_code is ErrorCode.NOT_COORDINATOR
-    assert broker.group.state is GroupState.PREPARING_REBALANCE
+    assert {broker.answers[number].error_code for number in (5, 6)} == {NOT_COORDINATOR}
+    assert broker.state_name == "PreparingRebalance"
 
 
-def test_an_append_that_is_held_fails_at_the_release() -> None:
-    broker = completing(NEW)
-    broker.do(FailAppends(1, ErrorCode.NOT_LEADER_OR_FOLLOWER), HoldAppends(), sync("#1", 1))
-    assert broker.group.state is GroupState.COMPLETING_REBALANCE
-    assert broker.do(ReleaseAppends()).error_code is ErrorCode.NOT_COORDINATOR
+def test_held_append_fails_at_the_release() -> None:
+    broker = completing(V2_7)
+    broker.do(FailAppends(1, ErrorCode.NOT_LEADER_OR_FOLLOWER), HoldAppends(), sync("#1"))
+    assert broker.state_name == "CompletingRebalance"
+    assert broker.do(ReleaseAppends()).error_code is NOT_COORDINATOR
     assert broker.state.log == Log()
 
 
-def test_given_number_of_appends_fail() -> None:
-    broker = Broker(NEW)
-    broker.do(FailAppends(2, ErrorCode.REQUEST_TIMED_OUT))
-    codes = [partition_error(broker.do(commit(-1, ""))) for _ in range(3)]
-    assert codes == [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NONE]
-    broker.do(FailAppends(2, ErrorCode.REQUEST_TIMED_OUT), FailAppends(0, ErrorCode.NONE))
-    assert partition_error(broker.do(commit(-1, ""))) is ErrorCode.NONE
+def test_the_given_number_of_appends_fail() -> None:
+    broker, late = Broker(V2_7), ErrorCode.REQUEST_TIMED_OUT
+    broker.do(FailAppends(2, late))
+    errors = [partition_error(broker.do(commit(-1, ""))) for _ in range(3)]
+    assert errors == [late, late, NONE]
+    broker.do(FailAppends(2, late), FailAppends(0, NONE))
+    assert partition_error(broker.do(commit(-1, ""))) is NONE
 
 
 @EVERY
@@ -132,58 +243,116 @@ def test_after_a_crash_the_group_is_as_it_was_last_recorded(profile: Profile) ->
     broker = stable(profile)
     broker.do(commit(1, "#1"), Advance(SESSION_MS - 1), join(), Crash())
     group = broker.group
-    assert (group.state, group.generation_id) == (GroupState.STABLE, 1)
+    assert (group.state, group.generation_id) == ("Stable", 1)
     assert (group.protocol_type, group.protocol_name, group.leader) == ("consumer", "range", "#1")
     (member,) = group.members
     assert (member.member_id, member.assignment) == ("#1", b"part")
     assert member.session_left_ms == SESSION_MS  # its session restarts
-    assert offset_of(broker.do(fetch(require_stable=False))) == 5
-    assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
+    assert offset_of(broker.do(READ)) == 5
+    assert broker.do(heartbeat()).error_code is NONE
     assert 4 not in broker.answers  # the JoinGroup that was parked
 
 
 @EVERY
-@pytest.mark.parametrize("lost", [Unload(), Loading()])
+@pytest.mark.parametrize("lost", [Unload(), Loading()], ids=lambda lost: lost.happens)
 def test_parked_joins_return_not_coordinator_when_the_partition_is_unloaded(
     profile: Profile, lost: Unload | Loading
 ) -> None:
     broker = stable(profile)
     broker.do(join(), lost)
     answer = broker.answers[3]
-    assert (answer.error_code, answer.member_id) == (ErrorCode.NOT_COORDINATOR, "#3")
+    assert (answer.error_code, answer.member_id) == (NOT_COORDINATOR, "#3")
     assert broker.state.group is None
 
 
 @EVERY
-def test_after_a_shutdown_no_timer_fires_and_nothing_moves_until_a_crash(profile: Profile) -> None:
+def test_after_a_shutdown_nothing_changes_until_a_crash(profile: Profile) -> None:
     broker = stable(profile)
     broker.do(Shutdown())
     before = broker.state
     broker.do(Advance(10 * SESSION_MS), Unload(), Loading(), Load())
     assert broker.state == before
-    assert broker.do(heartbeat("#1")).error_code is ErrorCode.COORDINATOR_NOT_AVAILABLE
+    assert broker.do(heartbeat()).error_code is UNAVAILABLE
     broker.do(Crash())
-    assert broker.do(heartbeat("#1")).error_code is ErrorCode.NONE
+    assert broker.do(heartbeat()).error_code is NONE
 
 
 def test_loaded_member_survives_the_rebalance_timeout_only_in_2_7() -> None:
-    silent = (Crash(), join(), Advance(REBALANCE_MS))
-    for profile, stays in ((OLD, False), (NEW, True)):
+    for profile, stays in ((V0_10_2, False), (V2_7, True)):
         broker = stable(profile)
-        broker.do(*silent)
+        broker.do(Crash(), join(), Advance(REBALANCE_MS))
         assert (broker.group.member("#1") is not None) == stays
-        assert broker.group.leader == "#3"  # of those that have joined
-        assert broker.group.generation_id == 2
+        assert (broker.group.leader, broker.group.generation_id) == ("#3", 2)
 
 
-def test_a_loaded_member_that_alone_does_not_join_again_keeps_the_rebalance_going() -> None:
-    broker = stable(NEW)
-    broker.do(Crash(), heartbeat("#1"), join(), leave("#4"))
+def test_a_loaded_member_that_alone_does_not_rejoin_prolongs_the_rebalance() -> None:
+    broker = stable(V2_7)
+    broker.do(Crash(), heartbeat(), join(), leave("#4"))
     timer = broker.group.join_timer
     assert timer is not None
     assert timer.left_ms == REBALANCE_MS
     broker.do(Advance(REBALANCE_MS))
-    assert broker.state_name == "PreparingRebalance"
-    assert broker.group.generation_id == 1
+    assert (broker.state_name, broker.group.generation_id) == ("PreparingRebalance", 1)
     broker.do(Advance(SESSION_MS))
     assert broker.state_name == "Empty"
+
+
+@differ("record of a new group")
+@pytest.mark.parametrize(
+    "asked",
+    [Request(0, 4, join()), join(), join()._replace(protocols=())],
+    ids=["pending", "joined", "rejected"],
+)
+def test_4_1_records_a_new_group_with_any_join(asked: Any) -> None:
+    assert end(V2_7, asked, Crash()).coordinator.group is None
+    loaded = end(V4_1, asked, Crash())
+    assert loaded.coordinator.log == Log(GroupRecord(0, None, None, None, ()))
+    assert group_of(loaded) == Group()
+
+
+@pytest.mark.parametrize(
+    ("steps", "kept"),
+    [
+        ((commit(-1, ""),), "Empty"),
+        ((join(), commit(0, "#2")), "PreparingRebalance"),
+        ((join(), DELAY, sync("#2", 1)), "PreparingRebalance"),
+        ((join(), DELAY, leave("#2")), "Empty"),
+        ((Cleanup(),), None),
+    ],
+    ids=["simple", "waiting", "syncing", "leaving", "cleanup"],
+)
+def test_4_1_may_forget_the_group_of_a_rejected_commit_when_the_next_append_fails(
+    steps: tuple[Any, ...], kept: str | None
+) -> None:
+    *before, last = steps
+    found = ends(V4_1, REJECTED, *before, FAILING, last)
+    assert [o.coordinator.group and o.coordinator.group.state.value for o in found] == [
+        None,
+        kept or "Empty",
+    ]
+    assert answers_of(found[0]) == answers_of(found[1])
+    assert not group_of(found[1]).unwritten  # another group has been written since
+    (older,) = ends(V2_7, REJECTED, *before, FAILING, last)
+    assert (older.coordinator.group and older.coordinator.group.state.value) == kept
+
+
+def test_members_of_a_forgotten_group_are_never_answered() -> None:
+    steps = (REJECTED, join(), FAILING, commit(0, "#2"))
+    forgotten, _ = ends(V4_1, *steps)
+    assert answers_of(forgotten).keys() == {4}
+    later = ends(V4_1, *steps, Advance(10 * SESSION_MS))
+    assert [outcome.responses for outcome in later] == [()]
+
+
+@differ("static member whose new id cannot be stored")
+def test_a_static_member_keeps_its_protocols_in_4_1_if_its_new_id_fails_to_append() -> None:
+    more = (*PROTOCOLS, Protocol("sticky", b"one"))
+    static = join(group_instance_id=INSTANCE)
+    changed = static._replace(protocols=more, session_timeout_ms=2 * SESSION_MS)
+    for profile, error in ((V2_7, None), (V4_1, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)):
+        version = profile.max_versions["JoinGroup"]
+        first = (Request(0, version, static), DELAY, sync("#1"))
+        failed = (*first, FAILING, Request(0, version, changed))
+        answer = answers_of(end(profile, *failed, join(protocols=more[-1:]))).get(6)
+        assert (answer.error_code if answer else None) is error
+    assert group_of(end(V4_1, *failed)) == group_of(end(V4_1, *first))

@@ -1,4 +1,4 @@
-"""A coordinator that is shut down, loading or not the group's: what each API answers."""
+"""The response of each API while the coordinator is shut down, loading, or another one."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ EVERY_API = pytest.mark.parametrize(
     ids=lambda each: each.name if isinstance(each, Profile) else _api(each),
 )
 
-# What is said after a shutdown and by another coordinator, where it is not what all others say.
+# The errors after a shutdown and of another coordinator that differ from those of other APIs.
 NOT_AVAILABLE, NOT_LEADER = ErrorCode.COORDINATOR_NOT_AVAILABLE, ErrorCode.NOT_LEADER_OR_FOLLOWER
-SAID_OTHERWISE = {
+OTHER_ERRORS = {
     **{(name, "ListGroups"): (NOT_AVAILABLE, ErrorCode.NONE) for name in PROFILES},
     ("2.7", "EndTxn"): (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.NONE),
     ("4.1", "EndTxn"): (NOT_LEADER, NOT_LEADER),
@@ -95,10 +95,10 @@ def _error(profile: Profile, where: Input, body: RequestBody | Request, *also: I
 
 
 @EVERY_API
-def test_every_api_is_refused_by_a_coordinator_that_is_shut_down_or_not_the_groups(
+def test_every_api_fails_while_the_coordinator_is_shut_down_or_another_one(
     profile: Profile, body: RequestBody
 ) -> None:
-    shut_down, elsewhere = SAID_OTHERWISE.get(
+    shut_down, elsewhere = OTHER_ERRORS.get(
         (profile.name, _api(body)), (NOT_AVAILABLE, ErrorCode.NOT_COORDINATOR)
     )
     assert _error(profile, SHUT_DOWN, body) is shut_down
@@ -115,27 +115,18 @@ def test_every_api_is_refused_by_a_coordinator_that_is_shut_down_or_not_the_grou
     ],
     ids=lambda each: each.name,
 )
-def test_while_loading_the_newer_say_so_but_for_heartbeats_and_in_2_7_syncs_and_markers(
+def test_every_api_but_heartbeat_returns_that_the_group_is_loading(
     profile: Profile, of_sync: ErrorCode, of_marker: ErrorCode
 ) -> None:
-    assert {type(body).__name__: _error(profile, LOADING, body) for body in REQUESTS} == {
-        "JoinGroupRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "SyncGroupRequest": of_sync,
-        "HeartbeatRequest": ErrorCode.NONE,
-        "LeaveGroupRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "OffsetCommitRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "OffsetFetchRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "DescribeGroupsRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "TxnOffsetCommitRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "EndTxnRequest": of_marker,
-        "ListGroupsRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "DeleteGroupsRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-        "OffsetDeleteRequest": ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    }
+    errors = {_api(body): _error(profile, LOADING, body) for body in REQUESTS}
+    assert errors.pop("Heartbeat") is ErrorCode.NONE
+    assert (errors.pop("SyncGroup"), errors.pop("EndTxn")) == (of_sync, of_marker)
+    assert set(errors.values()) == {ErrorCode.COORDINATOR_LOAD_IN_PROGRESS}
+    assert len(errors) == 9
 
 
 @pytest.mark.parametrize("profile", [NEW, NEWEST], ids=lambda profile: profile.name)
-def test_before_version_2_of_txn_offset_commit_loading_is_not_being_available(
+def test_txn_offset_commit_before_version_2_returns_not_available_while_loading(
     profile: Profile,
 ) -> None:
     for version, returned in ((1, NOT_AVAILABLE), (2, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)):
@@ -144,7 +135,7 @@ def test_before_version_2_of_txn_offset_commit_loading_is_not_being_available(
 
 
 @differ("gate order")
-def test_empty_group_id_is_checked_before_a_shutdown_in_2_7_and_after_it_in_the_others() -> None:
+def test_empty_group_id_is_checked_before_a_shutdown_only_in_2_7() -> None:
     no_group_id = JOIN._replace(group_id="")
     assert _error(NEW, SHUT_DOWN, no_group_id) is ErrorCode.INVALID_GROUP_ID
     for profile in (OLDEST, OLD, NEWEST):

@@ -1,6 +1,6 @@
 """Deferred responses of 4.1 with several groups, several partitions, and appends that fail late.
 
-Scenarios of one group are in tests/model/test_held_appends_4_1.py.
+Scenarios of one group are in tests/model/test_held_appends.py.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Appends that are held in 4.1: the group moves on at once, and it is the answers that wait."""
+"""Held appends in 4.1: the group changes at once, and the responses wait."""
 
 from __future__ import annotations
 
@@ -33,7 +33,6 @@ from groupcheck.model.vocabulary import (
     ErrorCode,
     ListGroupsRequest,
     Request,
-    RequestBody,
 )
 from support.differences import differ
 from support.scenario import DELAY, Broker, heartbeat, join, leave, offset_of, partition_error, sync
@@ -42,7 +41,6 @@ OLD, NEW = PROFILES["2.7"], PROFILES["4.1"]
 NONE = ErrorCode.NONE
 HOLD, RELEASE = HoldAppends(), ReleaseAppends()
 SIMPLE = commit(-1, "")
-REFUSED = commit(-1, "", metadata="x" * 5_000)
 READ, STABLY = fetch(require_stable=False), fetch(require_stable=True)
 DESCRIBE, LIST = DescribeGroupsRequest((GROUP_ID,)), ListGroupsRequest()
 DELETE = DeleteGroupsRequest((GROUP_ID,))
@@ -64,7 +62,7 @@ def static(version: int) -> Request:
 
 
 def completing(profile: Profile = NEW) -> Broker:
-    """A group whose leader, #1, has still to bring the assignments."""
+    """A group whose leader, #1, has not assigned anything yet."""
     broker = Broker(profile)
     broker.do(join(), DELAY)
     return broker
@@ -85,9 +83,7 @@ def writing() -> Broker:
 
 
 @differ("appends that are held")
-def test_what_is_appended_takes_effect_at_once_in_the_newer_and_at_the_release_in_the_older() -> (
-    None
-):
+def test_held_append_takes_effect_at_once_in_4_1_and_at_the_release_in_2_7() -> None:
     for profile, offsets in ((OLD, 0), (NEW, 1)):
         broker = stable(profile)
         assert broker.do(HOLD, commit(1, "#1")) is None
@@ -114,7 +110,7 @@ def test_what_is_appended_takes_effect_at_once_in_the_newer_and_at_the_release_i
     ],
     ids=lambda asked: type(asked).__name__,
 )
-def test_whatever_is_no_thrown_error_waits_for_what_was_written_before_it(asked: Any) -> None:
+def test_response_waits_for_the_append_before_it(asked: Any) -> None:
     held, plain = writing(), writing()
     assert held.do(asked) is None
     held.do(RELEASE)
@@ -139,11 +135,11 @@ def test_whatever_is_no_thrown_error_waits_for_what_was_written_before_it(asked:
     ],
     ids=str,
 )
-def test_errors_that_are_thrown_joins_syncs_and_reads_do_not_wait(asked: Any) -> None:
+def test_thrown_errors_joins_syncs_and_reads_do_not_wait(asked: Any) -> None:
     assert writing().do(asked) is not None
 
 
-def test_answers_are_released_in_the_order_of_the_log_and_later_ones_wait_no_longer() -> None:
+def test_responses_are_released_in_the_order_of_the_log() -> None:
     broker = writing()
     broker.do(heartbeat(), leave("nobody"))
     (outcome,) = successors(broker.state, RELEASE, NEW, NEW.config)
@@ -152,7 +148,7 @@ def test_answers_are_released_in_the_order_of_the_log_and_later_ones_wait_no_lon
     assert partition_error(broker.do(commit(1, "#1"))) is NONE
 
 
-def test_a_group_that_is_not_committed_does_not_show() -> None:
+def test_a_group_is_not_visible_before_its_append_is_committed() -> None:
     broker = Broker(NEW)
     broker.do(HOLD, join())
     assert described(broker) == "Dead"
@@ -162,7 +158,7 @@ def test_a_group_that_is_not_committed_does_not_show() -> None:
 
 
 @pytest.mark.parametrize("removal", [DELETE, Cleanup()], ids=["deleted", "cleaned up"])
-def test_a_group_that_is_removed_shows_until_that_is_committed(removal: Any) -> None:
+def test_a_removed_group_is_visible_until_its_removal_is_committed(removal: Any) -> None:
     broker = stable()
     broker.do(leave("#1"), HOLD, removal)
     assert broker.state.group is None
@@ -174,7 +170,7 @@ def test_a_group_that_is_removed_shows_until_that_is_committed(removal: Any) -> 
     assert described(broker) == "PreparingRebalance"
 
 
-def test_an_offset_that_is_deleted_can_be_read_until_that_is_committed() -> None:
+def test_a_deleted_offset_is_read_until_its_deletion_is_committed() -> None:
     broker = Broker(NEW)
     broker.do(SIMPLE, HOLD)
     assert broker.do(offset_delete("topic")) is None
@@ -184,7 +180,7 @@ def test_an_offset_that_is_deleted_can_be_read_until_that_is_committed() -> None
     assert read(broker) == -1
 
 
-def test_a_marker_takes_effect_at_once_and_its_answer_waits() -> None:
+def test_a_marker_takes_effect_at_once_and_its_response_waits() -> None:
     broker = Broker(NEW)
     broker.do(txn_commit(-1, ""), HOLD)
     assert broker.do(COMMIT_MARKER) is None
@@ -196,26 +192,16 @@ def test_a_marker_takes_effect_at_once_and_its_answer_waits() -> None:
 
 
 @pytest.mark.parametrize("lost", [Unload(), Loading(), Shutdown()], ids=str)
-def test_all_answers_that_wait_become_errors_when_the_partition_is_lost(lost: Any) -> None:
+def test_deferred_responses_become_errors_when_the_partition_is_lost(lost: Any) -> None:
     broker = writing()
-    asked: list[RequestBody] = [
-        heartbeat(),
-        leave("nobody"),
-        STABLY,
-        txn_commit(-1, ""),
-        COMMIT_MARKER,
-    ]
-    broker.do(*asked, DELETE, offset_delete("topic"), lost)
+    broker.do(heartbeat(), leave("nobody"), STABLY, txn_commit(-1, ""))
+    broker.do(COMMIT_MARKER, DELETE, offset_delete("topic"), lost)
     heartbeat_, leave_, fetch_, txn, marker, deleted, offsets = (
         broker.answers[number] for number in range(4, 11)
     )
-    errors = [heartbeat_.error_code, leave_.error_code, fetch_.error_code, offsets.error_code]
-    errors += [
-        partition_error(broker.answers[3]),
-        partition_error(txn),
-        deleted.results[0].error_code,
-    ]
-    assert set(errors) == {ErrorCode.NOT_COORDINATOR}
+    plain = (heartbeat_, leave_, fetch_, offsets, *deleted.results)
+    errors = {partition_error(broker.answers[3]), partition_error(txn)}
+    assert errors | {each.error_code for each in plain} == {ErrorCode.NOT_COORDINATOR}
     assert marker.error_code is ErrorCode.NOT_LEADER_OR_FOLLOWER
     assert leave_.members == ()
     assert broker.state.appends == ()
@@ -227,16 +213,8 @@ def test_deferred_deletion_fails_in_a_shutdown_although_the_group_is_deleted() -
     assert broker.answers[4].results[0].error_code is ErrorCode.NOT_COORDINATOR
 
 
-def returned(version: int) -> Broker:
-    """A static member, the leader #1, that has come back as #3 while appends are held."""
-    broker = Broker(NEW)
-    broker.do(static(version), DELAY, sync("#1"), HOLD)
-    assert broker.do(static(version)) is None
-    return broker
-
-
 @differ("static member that comes back twice")
-def test_static_member_replaced_again_before_the_release_is_answered_by_its_own_append() -> None:
+def test_static_member_replaced_twice_is_answered_by_its_own_append_in_4_1() -> None:
     for profile, expected in ((OLD, "#3"), (NEW, "#4")):
         broker = Broker(profile)
         version = min(8, profile.max_versions["JoinGroup"])
@@ -246,6 +224,6 @@ def test_static_member_replaced_again_before_the_release_is_answered_by_its_own_
         assert broker.answers[4].member_id == expected
 
 
-def test_the_rules_whose_answers_wait_are_the_profiles_own() -> None:
+def test_only_4_1_has_rules_with_deferred_responses() -> None:
     assert NEW.deferred <= NEW.rules.keys()
     assert all(not profile.deferred for name, profile in PROFILES.items() if name != "4.1")
