@@ -2,32 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Final, NamedTuple
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
-from groupcheck.pipeline.explored import EXPLORED, explored_transitions
-from groupcheck.pipeline.failures import in_a_line
-from groupcheck.pipeline.ingest import (
-    ORDER,
-    counts_of,
-    events_of,
-    is_ingested,
-    numbered,
-    quarantine_of,
-    read,
-    stored,
-)
+from groupcheck.pipeline.errors import in_a_line
+from groupcheck.pipeline.ingest import ORDER, counts_of, is_ingested, numbered, read, stored
 from groupcheck.pipeline.kernels import replay, replay_files
 from groupcheck.pipeline.output import Output
-from groupcheck.pipeline.rebalance_timeline import rebalance_timeline
-from groupcheck.pipeline.schemas import CHECKED, EVENTS, TRANSITIONS
-from groupcheck.pipeline.summary import Checked, summed
+from groupcheck.pipeline.schemas import CHECKED, EXPLORED, TRANSITIONS, persisted, rows_of_table
+from groupcheck.pipeline.summary import Checked, rebalance_timeline, summed
+from groupcheck.pipeline.transitions import explored_transitions
 
 # The tables that are written, by their columns in CHECKED.
 TABLES: Final = {
@@ -66,7 +53,7 @@ def check_events(events: DataFrame, profile: str | None = None) -> DataFrame:
     They are checked against the version of their sources, unless `profile` names another.
     """
     in_order = events.repartition("group_id").sortWithinPartitions(*ORDER)
-    return in_order.select(*EVENTS.names).mapInArrow(partial(replay, profile=profile), CHECKED)
+    return in_order.mapInArrow(partial(replay, profile=profile), CHECKED)
 
 
 def check_files(spark: SparkSession, path: str, profile: str | None = None) -> DataFrame:
@@ -81,9 +68,9 @@ def check_files(spark: SparkSession, path: str, profile: str | None = None) -> D
 
 def transitions_of(rows: DataFrame, explored: DataFrame) -> DataFrame:
     """The transitions in rows of `CHECKED`, and those that only the explored instances have."""
-    keys = ["profile", "before", "given", "rules", "after"]
+    keys = EXPLORED.names
     sums = [F.sum(name).alias(name) for name in ("times", "histories")]
-    shown = rows.where("transition is not null").select("transition.*").groupBy(*keys).agg(*sums)
+    shown = rows_of_table(rows, "transition").groupBy(*keys).agg(*sums)
     known = explored.withColumn("explored", F.lit(True))  # noqa: FBT003 - a column
     both = shown.join(known, on=keys, how="full_outer")
     return both.fillna({"times": 0, "histories": 0, "explored": False}).select(*TRANSITIONS.names)
@@ -95,10 +82,10 @@ def check(spark: SparkSession, asked: Request) -> Checked:
     Raises:
         PipelineError: the message says why not; no report is left.
     """
-    output = Output(asked.report) if asked.report else None
-    if output is None:
+    if asked.report is None:
         with in_a_line():
             return _checked(spark, asked, None)
+    output = Output(asked.report)
     output.check(overwrite=asked.overwrite)
     with output.written("check") as counts, in_a_line():
         checked = _checked(spark, asked, output.uri)
@@ -107,37 +94,27 @@ def check(spark: SparkSession, asked: Request) -> Checked:
 
 
 def _checked(spark: SparkSession, asked: Request, uri: str | None) -> Checked:
-    counts = read_rows = None
     if len(asked.sources) == 1 and is_ingested(asked.sources[0]):
-        rows = check_files(spark, asked.sources[0], asked.profile)
-    else:
-        read_rows = read(spark, asked.sources, asked.time_zone)
-        rows = check_events(events_of(read_rows), asked.profile)
-    with _kept(read_rows), _kept(rows):
-        if read_rows is not None:
-            counts = counts_of(read_rows)
-        verdicts = rows.where("verdict is not null").select("verdict.*")
-        profiles = [row[0] for row in verdicts.select("profile").distinct().collect()]
-        explored = spark.createDataFrame(explored_transitions(profiles), EXPLORED)
-        transitions = transitions_of(rows, explored).coalesce(1)
+        return _summary(spark, asked, check_files(spark, asked.sources[0], asked.profile), uri)
+    with persisted(read(spark, asked.sources, asked.time_zone)) as rows:
+        counts = counts_of(rows)
+        checked = check_events(rows_of_table(rows, "event"), asked.profile)
+        done = _summary(spark, asked, checked, uri)
+        if uri is not None:
+            rows_of_table(rows, "quarantined").coalesce(1).write.parquet(f"{uri}/quarantine")
+        return done._replace(read=counts)
+
+
+def _summary(spark: SparkSession, asked: Request, checked: DataFrame, uri: str | None) -> Checked:
+    """Write the tables, if there is a place for them, and sum them."""
+    with persisted(checked) as rows:
+        profiles = rows_of_table(rows, "verdict").select("profile").distinct().collect()
+        explored = explored_transitions(row[0] for row in profiles)
+        known = spark.createDataFrame(explored, EXPLORED)
+        transitions = transitions_of(rows, known).coalesce(1)
         if uri is not None:
             for column, name in TABLES.items():
-                table = rows.where(F.col(column).isNotNull()).select(f"{column}.*")
-                table.coalesce(1).write.parquet(f"{uri}/{name}")
+                rows_of_table(rows, column).coalesce(1).write.parquet(f"{uri}/{name}")
             transitions.write.parquet(f"{uri}/transitions")
-            if read_rows is not None:
-                quarantine_of(read_rows).write.parquet(f"{uri}/quarantine")
-        checked = summed(rows, transitions, counts)
-        return checked._replace(lanes=rebalance_timeline(rows)) if asked.timeline else checked
-
-
-@contextmanager
-def _kept(rows: DataFrame | None) -> Iterator[None]:
-    """Rows that are read several times are computed once, and kept on disk meanwhile."""
-    if rows is not None:
-        rows.persist(StorageLevel.DISK_ONLY)
-    try:
-        yield
-    finally:
-        if rows is not None:
-            rows.unpersist()
+        done = summed(rows, transitions)
+        return done._replace(lanes=rebalance_timeline(rows)) if asked.timeline else done

@@ -10,8 +10,7 @@ from typing import Any
 from groupcheck.model.bodies import Json
 from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.profiles import PROFILES
-from groupcheck.pipeline.recordings.columns import Columns
-from groupcheck.pipeline.recordings.transition import NO_GROUP, Transition
+from groupcheck.pipeline.transitions import NO_GROUP, Transition
 from groupcheck.properties.histories.events import Event
 
 Row = dict[str, Any]
@@ -83,10 +82,10 @@ class HistoryReplay:
         """Check an event."""
         raise NotImplementedError
 
-    def run(self, events: Columns, start: int, stop: int) -> None:
-        """Check events from `start` to before `stop`, which are all of this history."""
-        for at in range(start, stop):
-            self.take(events.event(at))
+    def run(self, events: list[Event]) -> None:
+        """Check events, which are all of this history."""
+        for event in events:
+            self.take(event)
 
     @property
     def rejected(self) -> bool:

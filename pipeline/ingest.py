@@ -7,18 +7,16 @@ from operator import attrgetter
 from typing import Final, NamedTuple
 
 from pyarrow import fs
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
-from groupcheck.pipeline.errors import PipelineError
-from groupcheck.pipeline.failures import in_a_line
+from groupcheck.pipeline.errors import PipelineError, in_a_line
 from groupcheck.pipeline.kernels import read_files, read_topic
 from groupcheck.pipeline.logs.files import Manner
 from groupcheck.pipeline.logs.lines import zone
 from groupcheck.pipeline.offsets_topic.topic import SCHEME, Topic
 from groupcheck.pipeline.output import Output, marker
-from groupcheck.pipeline.schemas import EVENTS, READ
+from groupcheck.pipeline.schemas import EVENTS, READ, persisted, rows_of_table
 from groupcheck.pipeline.sources import LOCAL, by_age, files, folder_of, place
 
 ORDER = ("group_id", "source", "session", "seq")
@@ -79,16 +77,6 @@ def numbered(spark: SparkSession, files: int) -> DataFrame:
     return spark.range(0, files, 1, min(files, MOST_TASKS))
 
 
-def events_of(rows: DataFrame) -> DataFrame:
-    """The events among rows of `READ`."""
-    return rows.where("event is not null").select("event.*").select(*EVENTS.names)
-
-
-def quarantine_of(rows: DataFrame) -> DataFrame:
-    """The rows of `QUARANTINE` among rows of `READ`."""
-    return rows.where("quarantined is not null").select("quarantined.*").coalesce(1)
-
-
 def counts_of(rows: DataFrame) -> Counts:
     """The sums of the rows of `FILES` among rows of `READ`.
 
@@ -100,16 +88,13 @@ def counts_of(rows: DataFrame) -> Counts:
     one = rows.where("file is not null").agg(F.count("*").alias("files"), *sums).first()
     counts = Counts(*(one or ()))
     if not counts.kept:
-        first = rows.where("quarantined is not null").select("quarantined.*").first()
+        first = rows_of_table(rows, "quarantined").first()
         why = f"{first.source}:{first.line}: {first.reason}" if first else "the input is empty"
-        of = f" of {_counted(counts.files)}" if counts.files else ""  # a topic may be empty
+        files = "the one file" if counts.files == 1 else f"{counts.files} files"
+        of = f" of {files}" if counts.files else ""  # a topic may be empty
         msg = f"nothing could be read{of}: {why}"
         raise PipelineError(msg)
     return counts
-
-
-def _counted(number: int) -> str:
-    return "the one file" if number == 1 else f"{number} files"
 
 
 def ingest(
@@ -123,29 +108,26 @@ def ingest(
     output = Output(out)
     output.check(overwrite=overwrite)
     with output.written(EVENTS_KIND) as marked, in_a_line():
-        rows = read(spark, sources, time_zone).persist(StorageLevel.DISK_ONLY)
-        try:
+        with persisted(read(spark, sources, time_zone)) as rows:
             counts = counts_of(rows)
-            together = events_of(rows).repartition("group_id").sortWithinPartitions(*ORDER)
+            events = rows_of_table(rows, "event").repartition("group_id")
             # A group is in one file, whatever the setting for the size of files.
-            whole = together.write.option("maxRecordsPerFile", 0)
+            whole = events.sortWithinPartitions(*ORDER).write.option("maxRecordsPerFile", 0)
             whole.parquet(f"{output.uri}/events")
-            quarantined = quarantine_of(rows)
+            quarantined = rows_of_table(rows, "quarantined").coalesce(1)
             quarantined.write.parquet(f"{output.uri}/quarantine")
-            of_files = rows.where("file is not null").select("file.*")
-            of_files.coalesce(1).write.parquet(f"{output.uri}/files")
+            rows_of_table(rows, "file").coalesce(1).write.parquet(f"{output.uri}/files")
             written = spark.read.schema(EVENTS).parquet(f"{output.uri}/events")
             groups = written.select("group_id").distinct().count()
-            reasons = _reasons(quarantined)
-        finally:
-            rows.unpersist()
+            reasons = most_frequent(quarantined)
         marked["counts"] = counts._asdict()
     return Ingested(counts, groups, reasons)
 
 
-def _reasons(quarantined: DataFrame) -> tuple[tuple[str, int], ...]:
-    most = quarantined.groupBy("reason").count().orderBy(F.desc("count"), "reason").limit(5)
-    return tuple((row["reason"], row["count"]) for row in most.collect())
+def most_frequent(rows: DataFrame) -> tuple[tuple[str, int], ...]:
+    """The most frequent values of the column `reason`, and how often each occurs."""
+    most = rows.groupBy("reason").count().orderBy(F.desc("count"), "reason").limit(5)
+    return tuple((row[0], row[1]) for row in most.collect())
 
 
 def is_ingested(path: str) -> bool:

@@ -11,7 +11,8 @@ import gc
 import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from itertools import groupby
+from operator import itemgetter, lt
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
@@ -24,16 +25,15 @@ from groupcheck.pipeline.offsets_topic.record_events import OBSERVES
 from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
 from groupcheck.pipeline.offsets_topic.topic import topic_rows
 from groupcheck.pipeline.readers import rows_of
-from groupcheck.pipeline.recordings.columns import Columns
 from groupcheck.pipeline.recordings.partial import PartialReplay
 from groupcheck.pipeline.recordings.replay import Replay
-from groupcheck.pipeline.recordings.transition import Transition
 from groupcheck.pipeline.schemas import CHECKED, EVENTS, READ, arrow
 from groupcheck.pipeline.sources import place
+from groupcheck.pipeline.transitions import Transition
 from groupcheck.properties.histories.events import Event
 
 T = TypeVar("T")
-ROWS_READ: Final = 65_536  # of events, at once
+ROWS_READ: Final = 16_384  # of events, at once
 MOST_ROWS: Final = 5_000  # of a batch that is returned
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
 # The column of a table that may have long text.
@@ -80,6 +80,11 @@ def event_batches(file: str) -> Iterator[pa.RecordBatch]:
         yield from parquet.iter_batches(ROWS_READ, columns=EVENTS.names, use_threads=False)
 
 
+def rows_in(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    """The rows of a batch."""
+    return zip(*map(pa.Array.to_pylist, batch.columns), strict=True)
+
+
 def _numbered(files: list[T], numbers: Iterable[pa.RecordBatch]) -> Iterator[T]:
     return (files[number] for batch in numbers for number in batch.column(0).to_pylist())
 
@@ -103,18 +108,18 @@ def _replayed(arrived: Iterable[pa.RecordBatch], profile: str | None) -> Rows:
     current: HistoryReplay | None = None
     last: tuple[Any, ...] = ()
     for batch in arrived:
-        events = Columns(batch)
-        for start, stop in pairwise(events.histories):
-            first = events.event(start)
-            if first[:4] <= last or not events.in_order:
-                msg = f"{first[:4]} comes after {last}"
+        for history, of_history in groupby(rows_in(batch), key=itemgetter(slice(3))):
+            events = [Event._make(row) for row in of_history]
+            order = [event.seq for event in events]
+            if events[0][:4] <= last or not all(map(lt, order, order[1:])):
+                msg = f"{events[0][:4]} comes after {last}, or what follows is not in order"
                 raise DisorderedError(msg)
-            last = *first.history, events.event(stop - 1).seq
-            if current is None or first.history != current.key:
+            last = events[-1][:4]
+            if current is None or history != current.key:
                 if current is not None:
                     yield from counts.ended(current)
-                current = begun(_with_profile(profile, first))
-            current.run(events, start, stop)
+                current = begun(_with_profile(profile, events[0]))
+            current.run(events)
         if current is not None:
             yield from current.complete()
     if current is not None:

@@ -1,16 +1,16 @@
-"""The schemas of the tables.
-
-Each is defined once, as rows of name, type and meaning: the meaning is Spark's column comment, and
-docs/tables.md has the same rows.
-"""
+"""The schemas of the tables; docs/tables.md says what the columns mean."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from collections.abc import Container, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
+from pyspark import StorageLevel
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import (
     ArrayType,
+    BinaryType,
     BooleanType,
     DataType,
     IntegerType,
@@ -22,224 +22,135 @@ from pyspark.sql.types import (
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    from pyspark.sql import DataFrame
 
 STRING, LONG, INT, BOOL = StringType(), LongType(), IntegerType(), BooleanType()
+BINARY = BinaryType()
 
 
-class Field(NamedTuple):
-    """A column: whether it `may_be_null`, and its meaning, with units."""
-
-    name: str
-    type: DataType
-    meaning: str
-    may_be_null: bool = False
-
-
-def table(*fields: Field) -> StructType:
-    """A table of these columns."""
-    return StructType(
-        [StructField(f.name, f.type, f.may_be_null, {"comment": f.meaning}) for f in fields]
-    )
-
-
-HISTORY: Final = (
-    Field("group_id", STRING, "the group's id, as the requests have it"),
-    Field(
-        "source",
-        STRING,
-        "the file, as a URI; of logs the folder that holds all of them, of segments the folder of "
-        "the partition, of a live topic its name and the partition",
-    ),
-    Field("session", INT, "which session of the file it is, from 1: each `open` begins one"),
-)
-
-EVENTS: Final = table(
-    *HISTORY,
-    Field("seq", LONG, "the order of the events of a file, from 1; of logs by time, with gaps"),
-    Field(
-        "line",
-        LONG,
-        "the line of the file, uncompressed, from 1; of Parquet the row, of a segment the offset "
-        "of the record, of a formatter's text its number",
-    ),
-    Field(
-        "at_ms",
-        LONG,
-        "milliseconds by the coordinator's clock since the session began; of logs since 1970, UTC",
-    ),
-    Field(
-        "kind",
-        STRING,
-        "`open`, `request`, `response`, `hold`, `release`, `fault`; `gap`: something before it "
-        "could not be read; `cut`: the model does not cover what follows; `log`: a line of a "
-        "broker's log; `record`: a record of the offsets topic",
-    ),
-    Field("request_id", LONG, "the id of the request, unique in the session", may_be_null=True),
-    Field("api", STRING, "Kafka's name of the API, without Request", may_be_null=True),
-    Field("api_version", INT, "the version of the API", may_be_null=True),
-    Field("client_id", STRING, "the client's id, of a request", may_be_null=True),
-    Field("client_host", STRING, "the client's address, of a request", may_be_null=True),
-    Field(
-        "body",
-        STRING,
-        "JSON: the body of a request or response, the session's first line of an `open`, the line "
-        "of a `fault`; the reason of a `gap` or `cut`, as text; of a `log` event what the line "
-        "says: `what`, and where the line has them `state`, `generation`, `members`, `member`, "
-        "`instance`, `reason`; with its `text`, `file` and `broker`; of a `record` its `key` and "
-        "`value` as Kafka 4 prints them, or the `marker`, and the producer of a transaction",
-        may_be_null=True,
-    ),
-)
-
-QUARANTINE: Final = table(
-    Field("source", STRING, "the file, as a URI"),
-    Field(
-        "line",
-        LONG,
-        "the line, uncompressed, from 1; 0 if no line of it could be read; of a segment the byte, "
-        "of a live topic the offset",
-    ),
-    Field("reason", STRING, "why it could not be read"),
-    Field("text", STRING, "how it begins: 200 characters at the most", may_be_null=True),
-)
-
-FILES: Final = table(
-    Field("source", STRING, "the file, as a URI"),
-    Field("read", LONG, "lines that were read; a damaged rest counts as one"),
-    Field("kept", LONG, "those that were kept; `advance` is kept as the time of what follows"),
-    Field("quarantined", LONG, "those that could not be read: `read` is `kept` and these"),
-    Field("sessions", LONG, "sessions in it"),
-    Field("events", LONG, "events made of it: one for each group that a line is about"),
-    Field("other", LONG, "of a log: kept lines that are not about groups", may_be_null=True),
-)
-
-VERDICTS: Final = table(
-    *HISTORY,
-    Field("profile", STRING, "the Kafka version that it was checked against"),
-    Field("verdict", STRING, "`accepted`, `rejected` or `undecided`"),
-    Field(
-        "reason",
-        STRING,
-        "rejected: the rule that allows another response; undecided: why; accepted, if the group "
-        "was there before: the first line that was checked",
-        may_be_null=True,
-    ),
-    Field("events", LONG, "events of the group in the session"),
-    Field("accepted", LONG, "how many of them are in the longest accepted prefix"),
-    Field("steps", LONG, "requests and other inputs of that prefix, passing of time included"),
-    Field("line", LONG, "rejected: the line of the event", may_be_null=True),
-    Field("at_ms", LONG, "milliseconds since the session began: of that event, or of the last"),
-)
-
-RULE: Final = StructType(
-    [
-        StructField("rule", STRING, nullable=False),
-        StructField("says", STRING, nullable=False),
-        StructField("source", STRING, nullable=False),
-    ]
-)
-
-FINDINGS: Final = table(
-    *HISTORY,
-    Field("profile", STRING, "the Kafka version that it was checked against"),
-    Field("line", LONG, "the line of the event that the model does not allow"),
-    Field("at_ms", LONG, "milliseconds since the session began"),
-    Field("accepted", LONG, "events in the longest accepted prefix"),
-    Field("kind", STRING, "`another answer`, `no answer`, `answered too early`, ..."),
-    Field("request_id", LONG, "the request it is about", may_be_null=True),
-    Field("api", STRING, "its API", may_be_null=True),
-    Field("seen", STRING, "JSON: the response", may_be_null=True),
-    Field("allowed", ArrayType(STRING, containsNull=False), "JSON: each response that is allowed"),
-    Field(
-        "because",
-        ArrayType(RULE, containsNull=False),
-        "the rules that allow these: name, words, line of Kafka's source",
-    ),
-    Field(
-        "refused",
-        ArrayType(RULE, containsNull=False),
-        "the rules that would allow what was seen, but whose guards refused it",
-    ),
-    Field("states", LONG, "model states that the events before it allow"),
-    Field(
-        "recording",
-        STRING,
-        "JSON Lines: the group up to the event, for `groupcheck replay`; null if too long",
-        may_be_null=True,
-    ),
-    Field(
-        "omitted",
-        LONG,
-        "heartbeats, commits and their responses that `recording` omits",
-        may_be_null=True,
-    ),
-    Field(
-        "trace",
-        STRING,
-        "JSON Lines: the requests of `recording`, for `groupcheck replay` on a port",
-        may_be_null=True,
-    ),
-)
-
-TRANSITIONS: Final = table(
-    Field("profile", STRING, "the Kafka version that it was checked against"),
-    Field("before", STRING, "the group's state before; `none`: there was no group"),
-    Field("given", STRING, "the API, or another input of the model"),
-    Field("rules", ArrayType(STRING, containsNull=False), "the rules that were applied"),
-    Field("after", STRING, "the group's state after"),
-    Field("times", LONG, "how often it occurs in the input; 0: only in the explored instances"),
-    Field("histories", LONG, "in how many groups and sessions"),
-    Field("explored", BOOL, "whether it is in the instances on which `groupcheck verify` runs"),
-)
-
-REBALANCES: Final = table(
-    *HISTORY,
-    Field("began_ms", LONG, "when the join phase began, in ms since the session began"),
-    Field("reason", STRING, "the rule that began it; of logs the logged reason, without ids"),
-    Field("joined_ms", LONG, "when the generation began, in ms", may_be_null=True),
-    Field("ended_ms", LONG, "when the group was Stable, Empty or gone, in ms", may_be_null=True),
-    Field("duration_ms", LONG, "from `began_ms` to `ended_ms`; null: not seen", may_be_null=True),
-    Field("generation", INT, "the generation after it", may_be_null=True),
-    Field("members", INT, "the members after it", may_be_null=True),
-    Field("last_client", STRING, "the client of the last JoinGroup in it", may_be_null=True),
-    Field("late", STRING, "members that did not join in time", may_be_null=True),
-    Field("outcome", STRING, "the state it ended in; `unended`: the history ends before"),
-)
-
-STATES: Final = table(
-    *HISTORY,
-    Field("state", STRING, "the group's state; `none`: there was no group"),
-    Field("ms", LONG, "milliseconds that were spent in it"),
-    Field("entered", LONG, "how often it was entered"),
-)
-
-OFFSETS: Final = table(
-    *HISTORY,
-    Field("topic", STRING, "the topic"),
-    Field("partition", INT, "the partition"),
-    Field("commits", LONG, "commits that were accepted"),
-    Field("refused", LONG, "commits that were refused"),
-    Field("stale", LONG, "of those, commits of another generation or of an unknown member"),
-    Field("rewinds", LONG, "accepted commits of a lower offset than the one before"),
-    Field("removed", LONG, "how often the offset was removed: it expired, or was deleted"),
-    Field("expired", LONG, "of those, by a cleanup; the offsets topic: null", may_be_null=True),
-    Field(
-        "lag_ms",
-        LONG,
-        "the longest time from the last commit of a generation to the first of another; "
-        "null: only one generation has committed",
-        may_be_null=True,
-    ),
-    Field("offset", LONG, "the offset committed last; null: it was removed", may_be_null=True),
-    Field("first_ms", LONG, "the first commit, in ms since the session began"),
-    Field("last_ms", LONG, "the last accepted commit, or else refused, in ms since it began"),
-)
+def table(columns: Mapping[str, DataType], null: Container[str] = ()) -> StructType:
+    """A table of these columns; those in `null` may be null."""
+    return StructType([StructField(name, of, name in null) for name, of in columns.items()])
 
 
 def one_of(**tables: StructType) -> StructType:
     """Rows of several tables in one stream: in each row one column is set."""
     return StructType([StructField(name, each) for name, each in tables.items()])
 
+
+def rows_of_table(rows: DataFrame, name: str) -> DataFrame:
+    """The rows of one table among rows of `one_of`."""
+    return rows.where(f"{name} is not null").select(f"{name}.*")
+
+
+@contextmanager
+def persisted(rows: DataFrame) -> Iterator[DataFrame]:
+    """Rows that are read several times are computed once, and kept on disk meanwhile."""
+    rows.persist(StorageLevel.DISK_ONLY)
+    try:
+        yield rows
+    finally:
+        rows.unpersist()
+
+
+def arrow(schema: StructType) -> pa.Schema:
+    """The schema for Arrow."""
+    return to_arrow_schema(schema)
+
+
+HISTORY: Final = {"group_id": STRING, "source": STRING, "session": INT}
+STRINGS: Final = ArrayType(STRING, containsNull=False)
+RULE: Final = table({"rule": STRING, "says": STRING, "source": STRING})
+RULES: Final = ArrayType(RULE, containsNull=False)
+CHECKED_AS: Final = {**HISTORY, "profile": STRING}
+
+EVENTS: Final = table(
+    {
+        **HISTORY,
+        "seq": LONG,
+        "line": LONG,
+        "at_ms": LONG,
+        "kind": STRING,
+        "request_id": LONG,
+        "api": STRING,
+        "api_version": INT,
+        "client_id": STRING,
+        "client_host": STRING,
+        "body": STRING,
+    },
+    null={"request_id", "api", "api_version", "client_id", "client_host", "body"},
+)
+QUARANTINE: Final = table(
+    {"source": STRING, "line": LONG, "reason": STRING, "text": STRING}, null={"text"}
+)
+FILES: Final = table(
+    {
+        "source": STRING,
+        **dict.fromkeys(("read", "kept", "quarantined", "sessions", "events", "other"), LONG),
+    },
+    null={"other"},
+)
+VERDICTS: Final = table(
+    {
+        **CHECKED_AS,
+        "verdict": STRING,
+        "reason": STRING,
+        **dict.fromkeys(("events", "accepted", "steps", "line", "at_ms"), LONG),
+    },
+    null={"reason", "line"},
+)
+FINDINGS: Final = table(
+    {
+        **CHECKED_AS,
+        **dict.fromkeys(("line", "at_ms", "accepted"), LONG),
+        "kind": STRING,
+        "request_id": LONG,
+        "api": STRING,
+        "seen": STRING,
+        "allowed": STRINGS,
+        "because": RULES,
+        "refused": RULES,
+        "states": LONG,
+        "recording": STRING,
+        "omitted": LONG,
+        "trace": STRING,
+    },
+    null={"request_id", "api", "seen", "recording", "omitted", "trace"},
+)
+TRANSITION: Final = {
+    "profile": STRING,
+    "before": STRING,
+    "given": STRING,
+    "rules": STRINGS,
+    "after": STRING,
+}
+EXPLORED: Final = table(TRANSITION)
+TRANSITIONS: Final = table({**TRANSITION, "times": LONG, "histories": LONG, "explored": BOOL})
+REBALANCES: Final = table(
+    {
+        **HISTORY,
+        "began_ms": LONG,
+        "reason": STRING,
+        **dict.fromkeys(("joined_ms", "ended_ms", "duration_ms"), LONG),
+        "generation": INT,
+        "members": INT,
+        "last_client": STRING,
+        "late": STRING,
+        "outcome": STRING,
+    },
+    null={"joined_ms", "ended_ms", "duration_ms", "generation", "members", "last_client", "late"},
+)
+STATES: Final = table({**HISTORY, "state": STRING, "ms": LONG, "entered": LONG})
+COUNTS: Final = ("commits", "refused", "stale", "rewinds", "removed", "expired")
+OFFSETS: Final = table(
+    {
+        **HISTORY,
+        "topic": STRING,
+        "partition": INT,
+        **dict.fromkeys((*COUNTS, "lag_ms", "offset", "first_ms", "last_ms"), LONG),
+    },
+    null={"expired", "lag_ms", "offset"},
+)
 
 READ: Final = one_of(event=EVENTS, quarantined=QUARANTINE, file=FILES)
 CHECKED: Final = one_of(
@@ -250,8 +161,3 @@ CHECKED: Final = one_of(
     state=STATES,
     offset=OFFSETS,
 )
-
-
-def arrow(schema: StructType) -> pa.Schema:
-    """The schema for Arrow."""
-    return to_arrow_schema(schema)

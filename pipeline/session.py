@@ -18,8 +18,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from groupcheck.pipeline.errors import PipelineError
-from groupcheck.pipeline.failures import in_a_line
+from groupcheck.pipeline.errors import PipelineError, in_a_line
 from groupcheck.pipeline.java import java_home
 from groupcheck.properties.interruption import held_back
 

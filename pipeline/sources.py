@@ -12,6 +12,7 @@ import json
 import re
 import zlib
 from collections.abc import Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,6 +23,7 @@ from pyarrow import fs
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.properties.histories.lines import Line
 
+Row = dict[str, Any]
 # By the ending of the name, as in Spark.
 COMPRESSIONS: Final = (".gz", ".zst", ".bz2")
 TRACES: Final = (".jsonl", ".json", ".ndjson", ".log", ".txt", "")
@@ -33,6 +35,7 @@ PARTITION: Final = re.compile(r"__consumer_offsets-\d+")
 MOST_BYTES: Final = 16 * 1024 * 1024  # of a line
 CHUNK: Final = 64 * 1024
 MOST_ROWS: Final = 10_000  # of Parquet, that are in memory
+MOST_TEXT: Final = 200  # characters that quarantine has of a line
 
 
 def place(path: str) -> tuple[fs.FileSystem, str]:
@@ -106,10 +109,18 @@ def segments(source: str) -> list[str]:
 
 def file_row(
     source: str, kept: int, quarantined: int, events: int, *, sessions: int = 1, **other: int
-) -> tuple[str, dict[str, Any]]:
+) -> tuple[str, Row]:
     """The row of `FILES` for a file, with the name of its table."""
     counts = {"read": kept + quarantined, "kept": kept, "quarantined": quarantined}
     return "file", {"source": source, **counts, "sessions": sessions, "events": events, **other}
+
+
+def quarantined(source: str, line: Line, reason: str) -> Row:
+    """A row of `quarantine`."""
+    text = json.dumps(line.message)[:MOST_TEXT] if line.message is not None else None
+    if line.data is not None:
+        text = line.data[: 4 * MOST_TEXT].decode(errors="replace").rstrip("\n")[:MOST_TEXT]
+    return {"source": source, "line": line.number, "reason": reason, "text": text}
 
 
 def by_age(found: list[str]) -> list[str]:
@@ -131,13 +142,9 @@ def folder_of(found: list[str]) -> str:
     """The common folder of the files; of one file, the file."""
     if len(found) == 1:
         return found[0]
-    same = 0
-    parts = [path.split("/")[:-1] for path in found]
-    for names in zip(*parts, strict=False):
-        if len(set(names)) > 1:
-            break
-        same += 1
-    return "/".join(parts[0][:same]) or parts[0][0]
+    folders = [path.split("/")[:-1] for path in found]
+    shared = takewhile(lambda names: len(set(names)) == 1, zip(*folders, strict=False))
+    return "/".join(names[0] for names in shared) or folders[0][0]
 
 
 def _scheme(source: str) -> str:

@@ -5,11 +5,16 @@ from __future__ import annotations
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame
+from pyspark.sql import Window as W  # noqa: N817 - as Spark's users call it
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
-from groupcheck.pipeline.ingest import Counts
+from groupcheck.pipeline.ingest import Counts, most_frequent
+from groupcheck.pipeline.schemas import rows_of_table
 
 MOST_FINDINGS: Final = 20
+MOST_GROUPS: Final = 40  # of the rebalance timeline
+MOST_REBALANCES: Final = 500  # of a group: the first of them
+WHOSE: Final = ("source", "session", "group_id")
 VERDICTS: Final = ("accepted", "rejected", "undecided")
 
 
@@ -53,9 +58,9 @@ class Checked(NamedTuple):
     lanes: tuple[dict[str, Any], ...] = ()
 
 
-def summed(rows: DataFrame, transitions: DataFrame, read: Counts | None) -> Checked:
+def summed(rows: DataFrame, transitions: DataFrame) -> Checked:
     """The summary of rows of `CHECKED`, and of rows of `TRANSITIONS`."""
-    verdicts = rows.where("verdict is not null").select("verdict.*")
+    verdicts = rows_of_table(rows, "verdict")
     of, events, events_checked = _counted(verdicts)
     covered, explored, both = _covered(transitions)
     return Checked(
@@ -66,12 +71,11 @@ def summed(rows: DataFrame, transitions: DataFrame, read: Counts | None) -> Chec
         events=events,
         events_checked=events_checked,
         findings=_findings(rows) if of["rejected"] else (),
-        reasons=_reasons(verdicts) if of["undecided"] else (),
+        reasons=most_frequent(verdicts.where("verdict = 'undecided'")) if of["undecided"] else (),
         transitions_covered=covered,
         transitions_explored=explored,
         explored_and_covered=both,
         rebalancing=_rebalancing(rows),
-        read=read,
     )
 
 
@@ -85,17 +89,11 @@ def _counted(verdicts: DataFrame) -> tuple[dict[str, int], int, int]:
 
 def _findings(rows: DataFrame) -> tuple[FindingRow, ...]:
     whose = ["group_id", "source", "session"]
-    reasons = rows.where("verdict is not null").select("verdict.*").select(*whose, "reason")
-    found = rows.where("finding is not null").select("finding.*")
+    reasons = rows_of_table(rows, "verdict").select(*whose, "reason")
+    found = rows_of_table(rows, "finding")
     found = found.withColumnRenamed("omitted", "left_out").select(*FindingRow._fields[:-1])
     together = found.join(reasons, on=whose, how="inner").select(*FindingRow._fields)
     return tuple(map(FindingRow._make, together.orderBy(*whose).limit(MOST_FINDINGS).collect()))
-
-
-def _reasons(verdicts: DataFrame) -> tuple[tuple[str, int], ...]:
-    undecided = verdicts.where("verdict = 'undecided'").groupBy("reason").count()
-    most = undecided.orderBy(F.desc("count"), "reason").limit(5).collect()
-    return tuple((row[0], row[1]) for row in most)
 
 
 def _covered(transitions: DataFrame) -> tuple[int, int, int]:
@@ -108,7 +106,29 @@ def _covered(transitions: DataFrame) -> tuple[int, int, int]:
 
 
 def _rebalancing(rows: DataFrame) -> tuple[tuple[str, int, str], ...]:
-    rebalances = rows.where("rebalance is not null").select("rebalance.*")
+    rebalances = rows_of_table(rows, "rebalance")
     of = rebalances.groupBy("group_id").agg(F.count("*").alias("n"), F.mode("reason"))
     most = of.orderBy(F.desc("n"), "group_id").limit(3).collect()
     return tuple((row[0], row[1], row[2]) for row in most)
+
+
+def rebalance_timeline(rows: DataFrame) -> tuple[dict[str, Any], ...]:
+    """Rows of `REBALANCES` in order, with the end of the history, `last_ms`.
+
+    Groups with as many rebalances are ordered by name.
+    """
+    rebalances = rows_of_table(rows, "rebalance")
+    often = rebalances.groupBy(*WHOSE).agg(F.count("*").alias("often"))
+    most = often.orderBy(F.desc("often"), *WHOSE).limit(MOST_GROUPS)
+    ends = rows_of_table(rows, "verdict")
+    ended = ends.groupBy(*WHOSE).agg(F.max("at_ms").alias("ended"))
+    last = F.max(F.coalesce("ended_ms", "joined_ms", "began_ms")).over(W.partitionBy(*WHOSE))
+    in_order = F.row_number().over(W.partitionBy(*WHOSE).orderBy("began_ms"))
+    found = (
+        rebalances.join(most, on=[*WHOSE], how="inner")
+        .join(ended, on=[*WHOSE], how="left")
+        .withColumns({"last_ms": F.greatest(last, "ended"), "number": in_order})
+        .where(F.col("number") <= MOST_REBALANCES)
+        .orderBy("source", "session", F.desc("often"), "group_id", "number")
+    )
+    return tuple(row.asDict() for row in found.collect())

@@ -8,12 +8,9 @@ a run can continue after it was killed. The driver holds counts, and only the st
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
@@ -29,12 +26,20 @@ from groupcheck.model.exploring.exploration import (
     whole_of,
 )
 from groupcheck.model.exploring.fingerprint import key, written
+from groupcheck.pipeline.errors import in_a_line
 from groupcheck.pipeline.exploring.aggregated import Shown, explored, unending, unsafe, witness
 from groupcheck.pipeline.exploring.cycles import cycles
-from groupcheck.pipeline.exploring.expansion import EXPANDED, LEVEL, STATES, TALLY, Which, expand
+from groupcheck.pipeline.exploring.expansion import (
+    EXPANDED,
+    LEVEL,
+    STATES,
+    TALLY,
+    UNFINISHED,
+    Which,
+    expand,
+)
 from groupcheck.pipeline.exploring.levels import Level, Levels
-from groupcheck.pipeline.exploring.unfinished import UNFINISHED
-from groupcheck.pipeline.failures import in_a_line
+from groupcheck.pipeline.schemas import persisted, rows_of_table
 from groupcheck.properties.temporal.counterexamples import Counterexample
 
 MOST_TASKS: Final = 10_000
@@ -103,12 +108,12 @@ def _next(spark: SparkSession, which: Which, levels: Levels) -> Level:
     frontier = spark.read.schema(LEVEL).parquet(last).select("id", "state")
     frontier = frontier.repartition(min(max(tasks, 1), MOST_TASKS))
     depth = len(levels.whole) - 1
-    with _kept(frontier.mapInArrow(partial(expand, which, depth), EXPANDED)) as rows:
+    with persisted(frontier.mapInArrow(partial(expand, which, depth), EXPANDED)) as rows:
         seen = spark.read.schema(KEYS).parquet(*levels.uris())
         files = 1 + count // A_FILE
         _write(in_order(fresh(rows, seen), files), levels)
         if which.instance().timed:
-            unfinished = rows.where("unfinished is not null").select("unfinished.*")
+            unfinished = rows_of_table(rows, "unfinished")
             unfinished.write.mode("overwrite").parquet(levels.unfinished_uri(depth))
         before = _summed(rows)
     states = levels.states(len(levels.whole))
@@ -117,7 +122,7 @@ def _next(spark: SparkSession, which: Which, levels: Levels) -> Level:
 
 def fresh(rows: DataFrame, seen: DataFrame) -> DataFrame:
     """The new states in rows of `EXPANDED`, each with the first edge to it."""
-    reached = rows.where("reached is not null").select("reached.*")
+    reached = rows_of_table(rows, "reached")
     first = F.struct("parent", "place")
     once = reached.groupBy("key").agg(
         F.min(first).alias("way"), F.min_by("state", first).alias("s")
@@ -142,7 +147,7 @@ def _write(level: DataFrame, levels: Levels) -> None:
 
 def _summed(rows: DataFrame) -> list[tuple[str, str, str, int, int]]:
     """The counts of all tasks together."""
-    tallies = rows.where("tally is not null").select("tally.*")
+    tallies = rows_of_table(rows, "tally")
     what = TALLY.names[:3]
     sums = tallies.groupBy(*what).agg(F.sum("times"), F.min("first"))
     return [(row[0], row[1], row[2], row[3], row[4]) for row in sums.orderBy(*what).collect()]
@@ -182,13 +187,3 @@ def _digest(spark: SparkSession, levels: Levels) -> str:
     )
     row = part.agg(F.sha2(F.array_join(parts, ""), 256)).first()
     return str(row[0]) if row else ""
-
-
-@contextmanager
-def _kept(rows: DataFrame) -> Iterator[DataFrame]:
-    """Rows that are read several times are computed once, and kept on disk meanwhile."""
-    rows.persist(StorageLevel.DISK_ONLY)
-    try:
-        yield rows
-    finally:
-        rows.unpersist()

@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from groupcheck.model.exploring.fingerprint import KEY_BYTES
 from groupcheck.model.profiles import PROFILES
-from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, Field, arrow, table
+from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, arrow, table
 from groupcheck.properties.temporal.cycles import Obligations, PendingStep
 from groupcheck.properties.temporal.liveness import OBLIGATIONS, expected_causes
 
@@ -25,14 +25,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
+# An edge of the cycle, at `place` from where the cycle is entered. It begins at the state with this
+# depth and `id`, whose name for the owner of the obligation is `who`; `tick`: time passes in it.
 LEG: Final = table(
-    Field("property", STRING, "the property that does not hold"),
-    Field("why", INT, "the index of the known violation of Kafka", may_be_null=True),
-    Field("place", INT, "of the edge in the cycle, from 0, where it is entered"),
-    Field("depth", INT, "the steps to the state where it begins"),
-    Field("id", LONG, "the `id` of that state in its level"),
-    Field("who", STRING, "the owner of the obligation, by its name there"),
-    Field("tick", BOOL, "whether it is by a step in which time passes, or by any"),
+    {
+        "property": STRING,
+        "why": INT,  # the index of the known violation of Kafka
+        "place": INT,
+        "depth": INT,
+        "id": LONG,
+        "who": STRING,
+        "tick": BOOL,
+    },
+    null={"why"},
 )
 
 _PROPERTIES: Final = {prop.name: prop for prop in OBLIGATIONS}

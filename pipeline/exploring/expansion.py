@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import gc
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
-from pyspark.sql.types import BinaryType, StructType
 
 from groupcheck.model.engine.exploration import Seen, StateSpace, part
 from groupcheck.model.exploring.exploration import Settings, chosen
@@ -23,29 +22,41 @@ from groupcheck.model.exploring.projection import project
 from groupcheck.model.instances.inputs import Feature, action
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
-from groupcheck.pipeline.exploring.unfinished import UNFINISHED, Unfinished
-from groupcheck.pipeline.schemas import INT, LONG, STRING, Field, arrow, one_of, table
+from groupcheck.model.state import Coordinator
+from groupcheck.pipeline.schemas import BINARY, BOOL, INT, LONG, STRING, arrow, one_of, table
 from groupcheck.properties.temporal import safety
+from groupcheck.properties.temporal.liveness import unfinished as unfinished_over
 from groupcheck.properties.temporal.step import CheckedStep, known
 
 STATES: Final = 500  # of a part, which is in memory with its successors
 ROWS: Final = 5_000  # unfinished obligations, at once
 
-LEVEL: Final = table(
-    Field("id", LONG, "numbers that grow in the order in which the states were found"),
-    Field("parent", LONG, "the `id` in the level before of the first that leads to it"),
-    Field("key", BinaryType(), "BLAKE2b of the state's text, 128 bits"),
-    Field("state", STRING, "the state, as model/exploring/fingerprint.py writes it"),
-)
-REACHED: Final = StructType(
-    [*LEVEL.fields[1:], *table(Field("place", INT, "of the edge among those of `parent`")).fields]
-)
+# A state: `id` grows in the order in which states were found, `parent` is the first state of the
+# level before that leads to it, `key` is BLAKE2b of its text.
+LEVEL: Final = table({"id": LONG, "parent": LONG, "key": BINARY, "state": STRING})
+# The same, with the place of the edge among those of `parent`.
+REACHED: Final = table({"parent": LONG, "key": BINARY, "state": STRING, "place": INT})
+# How often something occurs, and the `id` of the first state that has it. `kind` is `degree`,
+# `action`, `rule`, `fired`, `arrow`, `torn` or `violation`; `detail` is the reason of an arrow, or
+# the index of the known violation.
 TALLY: Final = table(
-    Field("kind", STRING, "`degree`, `action`, `rule`, `fired`, `arrow`, `torn` or `violation`"),
-    Field("name", STRING, "of what is counted"),
-    Field("detail", STRING, "of an arrow the reason; of a violation the index of the known one"),
-    Field("times", LONG, "how many there are"),
-    Field("first", LONG, "the `id` of the first state that has it"),
+    {"kind": STRING, "name": STRING, "detail": STRING, "times": LONG, "first": LONG}
+)
+# A step over which an obligation of a property stays unfinished. `covers` has a bit for each known
+# violation that the step is part of, `here` and `there` the `key` of a state and the name of the
+# owner there; `tick`: time passes; `holding`: appends are held in the state before.
+UNFINISHED: Final = table(
+    {
+        "property": STRING,
+        "covers": LONG,
+        "depth": INT,
+        "id": LONG,
+        "nth": INT,  # of the step among those of the state
+        "here": BINARY,
+        "there": BINARY,
+        "tick": BOOL,
+        "holding": BOOL,
+    }
 )
 EXPANDED: Final = one_of(reached=REACHED, tally=TALLY, unfinished=UNFINISHED)
 
@@ -116,6 +127,30 @@ class Tally:
                 first = self._first[kind, name, detail]
                 key = {"kind": kind, "name": name, "detail": detail}
                 yield {**key, "times": times, "first": first}
+
+
+class Unfinished:
+    """The steps of some states over which an obligation stays unfinished, each once."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, int, int, str, int, str, bool], None] = {}
+
+    def see(self, node: int, step: CheckedStep, seen: Seen) -> None:
+        """Add the obligations that stay unfinished over a step from a node."""
+        for prop, (here, there, tick, covers) in unfinished_over(step, seen.names):
+            if tick or (node, here) != (seen.target, there):
+                bits = sum(1 << place for place in covers)
+                self._found.setdefault((prop.name, bits, node, here, seen.target, there, tick))
+
+    def rows(
+        self, depth: int, ids: list[int], keys: list[bytes], nodes: Sequence[Coordinator]
+    ) -> Iterator[dict[str, Any]]:
+        """Rows of `UNFINISHED`; the first nodes have these ids, and all have these keys."""
+        for nth, (prop, covers, node, here, target, there, tick) in enumerate(self._found):
+            at = {"depth": depth, "id": ids[node], "nth": nth}
+            ends = {"here": keys[node] + here.encode(), "there": keys[target] + there.encode()}
+            how = {"covers": covers, "tick": tick, "holding": nodes[node].holding}
+            yield {"property": prop, **at, **ends, **how}
 
 
 def expand(which: Which, depth: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -21,8 +21,8 @@ from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.logs.log_events import SAME, Count, LogEvent, printed
-from groupcheck.pipeline.recordings.transition import Transition, state_name
 from groupcheck.pipeline.subset_construction import Automaton, Subsets
+from groupcheck.pipeline.transitions import Transition, state_name
 
 MEMBERS: Final = 2  # with two every rule is reached
 # Without these, steps are missing; the other instances add no step to them

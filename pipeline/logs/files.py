@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.pipeline.logs.lines import BACK_MS, Clock, Said, is_dated, said, zone
 from groupcheck.pipeline.logs.messages import Message, messages
-from groupcheck.pipeline.recordings.reader import quarantined
-from groupcheck.pipeline.sources import file_row
+from groupcheck.pipeline.sources import file_row, quarantined
 from groupcheck.properties.histories.lines import Line, RejectedLineError
 
 Row = dict[str, Any]

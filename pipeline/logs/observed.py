@@ -7,7 +7,7 @@ from typing import Final
 
 from groupcheck.model.vocabulary import GroupState
 from groupcheck.pipeline.history_replay import Row, Rows, Tables
-from groupcheck.pipeline.recordings.transition import NO_GROUP
+from groupcheck.pipeline.transitions import NO_GROUP
 
 _UUID: Final = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 _MEMBER_ID: Final = re.compile(rf"[^\s(\[,]*?-?{_UUID}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from groupcheck.pipeline.logs.automaton import EventPattern, LogAutomaton
 from groupcheck.pipeline.logs.log_events import LogEvent
-from groupcheck.pipeline.recordings.transition import Transition
+from groupcheck.pipeline.transitions import Transition
 
 Row = dict[str, Any]
 

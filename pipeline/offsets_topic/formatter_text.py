@@ -15,8 +15,7 @@ from typing import Any, Final
 
 from groupcheck.pipeline.offsets_topic.group_records import Json
 from groupcheck.pipeline.offsets_topic.record_events import RecordEvents
-from groupcheck.pipeline.recordings.reader import MOST_TEXT, quarantined
-from groupcheck.pipeline.sources import file_row
+from groupcheck.pipeline.sources import MOST_TEXT, file_row, quarantined
 from groupcheck.properties.histories.lines import Line, RejectedLineError
 
 Row = dict[str, Any]

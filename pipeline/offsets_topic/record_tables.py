@@ -7,7 +7,7 @@ from typing import Final
 from groupcheck.model.bodies import Json
 from groupcheck.model.vocabulary import GroupState
 from groupcheck.pipeline.history_replay import Rows, Tables, Where, add_commit
-from groupcheck.pipeline.recordings.transition import NO_GROUP
+from groupcheck.pipeline.transitions import NO_GROUP
 
 STORED: Final = "a generation is stored"
 

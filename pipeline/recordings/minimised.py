@@ -12,16 +12,12 @@ from collections.abc import Callable, Iterable
 from itertools import chain
 from typing import Final, NamedTuple
 
-import pyarrow as pa
-
 from groupcheck.model.vocabulary import Request
-from groupcheck.pipeline.recordings.columns import rows
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.checker import check_text
 from groupcheck.properties.histories.events import Event, recording_lines
 from groupcheck.properties.sequence import MalformedTraceError, dump
 
-Kept = list[Event | pa.RecordBatch]
 Parts = list[list[Event]]  # an event by itself, or those of a run
 LAST_MS: Final = 60_000  # of a run that are put back first: longer than most sessions
 WHOLE_MS: Final = 2**62
@@ -36,15 +32,14 @@ class Minimised(NamedTuple):
     trace: str | None = None
 
 
-def whole(header: str, kept: Kept) -> Minimised:
-    """The recording with every event; `kept` are events, and runs of known pairs."""
-    return Minimised(_text(header, chain.from_iterable(_parts(kept))))
+def whole(header: str, parts: Parts) -> Minimised:
+    """The recording with every event."""
+    return Minimised(_text(header, chain.from_iterable(parts)))
 
 
-def minimised(header: str, kept: Kept, same: Callable[[Finding], bool]) -> Minimised:
+def minimised(header: str, parts: Parts, same: Callable[[Finding], bool]) -> Minimised:
     """The recording without the runs that the same finding does not need."""
-    parts = _parts(kept)
-    most = {at: 0 for at, each in enumerate(kept) if not isinstance(each, Event)}
+    most = {at: 0 for at, part in enumerate(parts) if len(part) > 1}
     for tried in range(MOST_TRIES):
         events, omitted = _without(parts, most)
         text = _text(header, events)
@@ -58,7 +53,7 @@ def minimised(header: str, kept: Kept, same: Callable[[Finding], bool]) -> Minim
             most = {at: max(ms, LAST_MS) for at, ms in most.items()}
         elif not _put_back(parts, most, found):
             break
-    return whole(header, kept)
+    return whole(header, parts)
 
 
 def _put_back(parts: Parts, most: dict[int, int], found: Finding | None) -> bool:
@@ -89,10 +84,6 @@ def _without(parts: Parts, most: dict[int, int]) -> tuple[list[Event], int]:
                 found.append(event._replace(at_ms=event.at_ms - omitted_ms))
             last_ms = event.at_ms
     return found, omitted
-
-
-def _parts(kept: Kept) -> Parts:
-    return [[each] if isinstance(each, Event) else [*rows(each)] for each in kept]
 
 
 def _text(header: str, events: Iterable[Event]) -> str:

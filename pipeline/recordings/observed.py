@@ -19,7 +19,7 @@ from groupcheck.model.vocabulary import (
     Response,
 )
 from groupcheck.pipeline.history_replay import Row, Rows, Tables, Where, add_commit
-from groupcheck.pipeline.recordings.transition import Transition, transition_of
+from groupcheck.pipeline.transitions import Transition, transition_of
 from groupcheck.properties.compare import Names
 from groupcheck.properties.oracle import Oracle
 

@@ -1,33 +1,32 @@
 """Replays a group's events against the model, in order and in bounded memory; Spark is not needed.
 
-Events come one by one (`take`), or as columns (`run`): then `steady_state` checks what it knows.
+Events come one by one (`take`), or as a batch (`run`): then `steady_state` checks what it knows.
 """
 
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
 
+from groupcheck.model.bodies import encode_record
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
 from groupcheck.model.vocabulary import Request
-from groupcheck.pipeline.findings import finding_row
-from groupcheck.pipeline.history_replay import HistoryReplay, Row
-from groupcheck.pipeline.recordings.columns import AROUND, NO_PAIR, Columns
+from groupcheck.pipeline.history_replay import HistoryReplay, Row, rule_rows
 from groupcheck.pipeline.recordings.minimised import Minimised, minimised, whole
 from groupcheck.pipeline.recordings.observed import Observed
-from groupcheck.pipeline.recordings.steady_state import SteadyState
+from groupcheck.pipeline.recordings.steady_state import Pair, SteadyState, pair_at
+from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.checker import Exchange, GroupChecker
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.mid_stream import MidStreamChecker
 from groupcheck.properties.histories.reader import BEFORE
 
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 KEPT: Final = 200  # exchanges of a long history, or twice as many
 MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's recording in a finding
+AROUND: Final = 150  # characters of a line without its body
 
 
 class Replay(HistoryReplay):
@@ -40,7 +39,8 @@ class Replay(HistoryReplay):
         config = self.checker.checker.run.oracle.config
         self._steady = SteadyState(PROFILES[self.profile], config, self.observed)
         self._since: int | None = None  # the first line that was checked, if not all are
-        self._kept: list[Event | pa.RecordBatch] | None = []  # for the recording of a finding
+        # For the recording of a finding: an event by itself, or a run of known pairs.
+        self._kept: list[list[Event]] | None = []
         self._characters = 0
 
     def check(self, event: Event) -> None:
@@ -50,45 +50,44 @@ class Replay(HistoryReplay):
             self.checker.take(event)
             self._note_finding()
 
-    def run(self, events: Columns, start: int, stop: int) -> None:
-        """Check events from `start` to before `stop`, which are all of this history."""
-        at = start
-        while at < stop and not self.checker.decided:
-            if events.pairs[at] == NO_PAIR:
-                self.take(events.event(at))
+    def run(self, events: list[Event]) -> None:
+        """Check events, which are all of this history."""
+        at = 0
+        while at < len(events) and not self.checker.decided:
+            found = pair_at(events, at)
+            if found is None:
+                self.take(events[at])
                 at += 1
                 continue
-            done = self._run_steadily(events, at, stop)
+            done = self._run_steadily(events, at)
             if done == at and not self.checker.decided:
-                self.take(events.event(at))
-                self.take(events.event(at + 1))
-                self._learn(events, at)
+                self.take(events[at])
+                self.take(events[at + 1])
+                self._learn(found[0])
                 done += 2
             at = done
-        if at < stop:
-            self.events += stop - at
-            self.last_ms = events.at_ms[stop - 1]
+        if at < len(events):
+            self.events += len(events) - at
+            self.last_ms = events[-1].at_ms
 
-    def _run_steadily(self, events: Columns, start: int, stop: int) -> int:
+    def _run_steadily(self, events: list[Event], start: int) -> int:
         """Take known pairs; returns the event at which they end."""
         steady, checker = self._steady, self.checker
         oracle = checker.checker.run.oracle
         if not (self._is_idle() and steady.enter(oracle.states, len(oracle.names), checker.now_ms)):
             return start
         passed = steady.passed
-        done = steady.run(events, start, stop)
+        done = steady.run(events, start)
         if done > start:
             checker.answered = True
             checker.accepted += done - start
             checker.steps += (done - start) // 2 + steady.passed - passed
             self.last_ms = checker.now_ms = steady.now_ms
             self.events += done - start
-            if self._kept is not None:
-                self._kept.append(events.batch.slice(start, done - start))
-                self._count(events.characters(start, done))
+            self._keep(events[start:done])
         return done
 
-    def _learn(self, events: Columns, at: int) -> None:
+    def _learn(self, pair: Pair) -> None:
         """The oracle has checked the pair: know it from now on, if the model allows it."""
         checker = self.checker.checker
         if self.checker.decided or not self._is_idle() or not checker.checked:
@@ -96,7 +95,7 @@ class Replay(HistoryReplay):
         given, oracle = checker.run.exchanges[-1].given, checker.run.oracle
         entered = self._steady.enter(oracle.states, len(oracle.names), self.checker.now_ms)
         if entered and isinstance(given, Request):
-            self._steady.learn(events.said(at), given, oracle.kept)
+            self._steady.learn(pair, given, oracle.kept)
 
     def _is_idle(self) -> bool:
         idle = self.checker.is_idle()
@@ -110,10 +109,9 @@ class Replay(HistoryReplay):
             self.checker.checker.run.oracle.states = [state]
 
     def on_event(self, event: Event) -> None:
-        """Keep the event for the recording of a finding, if there is room."""
-        if self._kept is not None and event.kind != "open":
-            self._kept.append(event)
-            self._count(len(event.body or "") + AROUND)
+        """Keep the event for the recording of a finding."""
+        if event.kind != "open":
+            self._keep([event])
 
     def on_responses(self, exchange: Exchange) -> None:
         """Count commits, which do not depend on the state of the group."""
@@ -197,7 +195,62 @@ class Replay(HistoryReplay):
             header["groups"] = [self.key[0]]
         return json.dumps(header)
 
-    def _count(self, characters: int) -> None:
-        self._characters += characters
-        if self._characters > MOST_RECORDED:
-            self._kept = None
+    def _keep(self, events: list[Event]) -> None:
+        """Keep events for the recording of a finding, if there is room."""
+        if self._kept is not None:
+            self._kept.append(events)
+            self._characters += sum(len(event.body or "") + AROUND for event in events)
+            if self._characters > MOST_RECORDED:
+                self._kept = None
+
+
+def finding_row(finding: Finding, lines: Mapping[int, int], events: list[int]) -> Row:
+    """The row of a finding, without its history.
+
+    Args:
+        finding: what the oracle found in an exchange.
+        lines: the lines of the responses in the exchange, by request id.
+        events: the lines of its events.
+
+    """
+    rules = PROFILES[finding.sequence.profile].rules
+    difference = finding.difference
+    number = difference.request_id if difference else None
+    requests = {
+        step.request_id: step for step in finding.sequence.steps if isinstance(step, Request)
+    }
+    asked = requests.get(number) if number is not None else None
+    names = dict.fromkeys(_reasons(finding, number))
+    return {
+        "line": lines.get(number or -1) or (events[0] if events else 0),
+        "kind": difference.kind if difference else "unexplained",
+        "reason": finding.reason or "unexplained",
+        "request_id": number,
+        "api": asked.api if asked else None,
+        "seen": _json(difference.seen) if difference and difference.seen else None,
+        "allowed": sorted(_allowed(finding, number)),
+        "because": rule_rows(rules[name] for name in names if name in rules),
+        "refused": rule_rows(refusal.rule for refusal in explain(finding).rules),
+    }
+
+
+def _allowed(finding: Finding, number: int | None) -> set[str]:
+    """Each response to the request that the model allows."""
+    return {
+        _json(response.body)
+        for outcome in finding.allowed
+        for response in outcome.responses
+        if response.request_id == number
+    }
+
+
+def _reasons(finding: Finding, number: int | None) -> Iterable[str]:
+    """The rules of these responses; if no response is allowed, the rules that apply instead."""
+    for outcome in finding.allowed:
+        answered = zip(outcome.responses, outcome.reasons, strict=True)
+        reasons = [why for response, why in answered if response.request_id == number]
+        yield from reasons or outcome.fired
+
+
+def _json(body: Any) -> str:  # noqa: ANN401 - any answer
+    return json.dumps(encode_record(body), separators=(",", ":"))

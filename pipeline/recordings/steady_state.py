@@ -20,7 +20,7 @@ tests/pipeline/test_steady_state.py compares it with the oracle, event by event.
 from __future__ import annotations
 
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from groupcheck.model.config import Config
 from groupcheck.model.state import Advance, Coordinator, Group, Log, Offset, Serving, TopicPartition
@@ -28,14 +28,47 @@ from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import successors
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request
 from groupcheck.pipeline.history_replay import add_commit
-from groupcheck.pipeline.recordings.columns import Columns, Said
 from groupcheck.pipeline.recordings.observed import Observed
-from groupcheck.pipeline.recordings.transition import Transition, state_name, transition_of
-from groupcheck.properties.histories.bodies import request_body
+from groupcheck.pipeline.transitions import Transition, state_name, transition_of
+from groupcheck.properties.histories.bodies import COMMIT, OFFSET, request_body
+from groupcheck.properties.histories.events import Event
 
 MARK: Final = 2**52  # no timer has as many ms, and no client commits offsets from here on
 NEVER: Final = 2**62
 MOST_KNOWN: Final = 10_000  # pairs of one group
+# The requests of members in the steady state. No rule about them reads the client or the committed
+# offset.
+STEADY: Final = ("Heartbeat", COMMIT)
+
+
+class Pair(NamedTuple):
+    """The content of a request and its response; `template` is the request without the offsets."""
+
+    api: str
+    version: int
+    template: tuple[str, ...]
+    answer: str
+
+
+def pair_at(events: list[Event], at: int) -> tuple[Pair, list[int]] | None:
+    """The pair that begins at an event, and the offsets that it commits.
+
+    The response has the time of the request, and follows it at once; no other response follows it,
+    which the last pair of a batch does not reveal.
+    """
+    if at + 2 >= len(events):
+        return None
+    asked, answer = events[at], events[at + 1]
+    if asked.kind != "request" or asked.api not in STEADY or answer.kind != "response":
+        return None
+    same = asked.request_id == answer.request_id and asked.at_ms == answer.at_ms
+    if not same or events[at + 2].kind == "response":
+        return None
+    if asked.body is None or answer.body is None or asked.api_version is None:
+        return None
+    parts = OFFSET.split(asked.body) if asked.api == COMMIT else [asked.body]
+    pair = Pair(asked.api, asked.api_version, tuple(parts[::2]), answer.body)
+    return pair, [int(offset) for offset in parts[1::2]]
 
 
 class Known:
@@ -65,8 +98,7 @@ class SteadyState:
         self._observed = observed
         self._marked: Coordinator | None = None
         self._names = 0  # how many member ids are known
-        self._known: dict[Said, Known] = {}
-        self._numbered: tuple[Columns | None, dict[int, Known]] = (None, {})
+        self._known: dict[Pair, Known] = {}
         self._base: Coordinator | None = None  # the state at the start; None: not in the fast path
         self._began_ms = self.now_ms = self._due_ms = self._fixed_ms = 0
         self._deadlines: list[int] = []  # of the members' timers; the last is of no member
@@ -86,7 +118,6 @@ class SteadyState:
         marked = _marked(state, group)
         if marked != self._marked or names != self._names:
             self._marked, self._names, self._known = marked, names, {}
-            self._numbered = (None, {})
         self._fixed_ms = now_ms + min(_others_left(group), default=NEVER)
         self._deadlines = [
             NEVER if m.session_left_ms is None else now_ms + m.session_left_ms
@@ -98,18 +129,15 @@ class SteadyState:
         self._base, self._began_ms, self.now_ms, self._due_ms = state, now_ms, now_ms, 0
         return True
 
-    def run(self, events: Columns, start: int, stop: int) -> int:
+    def run(self, events: list[Event], start: int) -> int:
         """Check events as long as their pairs are known; the index of the first that is not."""
-        if self._numbered[0] is not events:
-            self._numbered = (events, {})
-        known, pairs, at_ms = self._numbered[1], events.pairs, events.at_ms
         deadlines, now_ms, due_ms, passed = self._deadlines, self.now_ms, self._due_ms, 0
         at = start
-        while at < stop:
-            pair = known.get(pairs[at]) or self._find(events, at)
-            if pair is None:
+        while (found := pair_at(events, at)) is not None:
+            known = self._known.get(found[0])
+            if known is None:
                 break
-            then_ms = at_ms[at]
+            then_ms = events[at].at_ms
             if then_ms > now_ms:
                 if then_ms >= due_ms:
                     due_ms = self._next_due(then_ms)
@@ -117,32 +145,22 @@ class SteadyState:
                         break
                 now_ms = then_ms
                 passed += 1
-            deadlines[pair.member] = then_ms + pair.left_ms
-            pair.times += 1
-            if pair.commits:
-                self._commit(pair, events.offsets[at], then_ms)
+            deadlines[known.member] = then_ms + known.left_ms
+            known.times += 1
+            if known.commits:
+                self._commit(known, found[1], then_ms)
             at += 2
         self.now_ms, self._due_ms = now_ms, due_ms
         self.passed += passed
         return at
-
-    def _find(self, events: Columns, at: int) -> Known | None:
-        """A known pair that has no number in these events yet."""
-        number = events.pairs[at]
-        if number < 0:
-            return None
-        found = self._known.get(events.said(at))
-        if found is not None:
-            self._numbered[1][number] = found
-        return found
 
     def _next_due(self, then_ms: int) -> int:
         """Before this time no timer fires, even if all pairs restart theirs."""
         left_ms = min((known.left_ms for known in self._known.values()), default=NEVER)
         return min(self._fixed_ms, then_ms + left_ms, *self._deadlines[:-1])
 
-    def _commit(self, pair: Known, offsets: list[int], at_ms: int) -> None:
-        for row, partition, offset, place in pair.commits:
+    def _commit(self, known: Known, offsets: list[int], at_ms: int) -> None:
+        for row, partition, offset, place in known.commits:
             committed = offsets[place]
             add_commit(row, committed, at_ms)
             self._offsets[partition] = (offset, committed, at_ms)
@@ -181,12 +199,12 @@ class SteadyState:
             self._observed.passed(state, self.passed, self.now_ms - self._began_ms)
             self.passed = 0
 
-    def learn(self, said: Said, given: Request, kept: list[Outcome]) -> None:
+    def learn(self, pair: Pair, given: Request, kept: list[Outcome]) -> None:
         """The oracle accepts a pair, with those outcomes, in the present state: it is known now."""
         marked = self._marked
         if marked is None or marked.group is None or len(kept) != 1:
             return
-        asked = _with_marks(given, said)
+        asked = _with_marks(given, pair)
         if asked is None:
             return
         outcomes = self._outcomes(marked, asked)
@@ -197,7 +215,7 @@ class SteadyState:
         known = self._effect(marked, marked.group, asked, outcome)
         if known is None or len(self._known) >= MOST_KNOWN:
             return
-        self._known[said] = known
+        self._known[pair] = known
         self._due_ms = 0
 
     def _effect(
@@ -279,12 +297,12 @@ def _others_left(group: Group) -> list[int]:
     return left
 
 
-def _with_marks(given: Request, said: Said) -> Request | None:
+def _with_marks(given: Request, pair: Pair) -> Request | None:
     """The request with marks as offsets; None if the offsets are elsewhere in the body."""
     body = given.body
     if not isinstance(body, OffsetCommitRequest):
         return given
-    api, version, template, _ = said
+    api, version, template, _ = pair
     texts = [template[0]]
     for n, rest in enumerate(template[1:]):
         texts += f'"committedOffset":{MARK + n}', rest

@@ -11,8 +11,7 @@ from typing import Final, NamedTuple
 
 from groupcheck.pipeline.history_replay import Rows
 from groupcheck.pipeline.kernels import TransitionCounts, begun
-from groupcheck.pipeline.recordings.checkpoint import checkpoint, restore
-from groupcheck.pipeline.streaming.versions import Versions
+from groupcheck.pipeline.streaming.versions import Versions, checkpoint, restore
 from groupcheck.properties.histories.events import Event
 
 SESSIONS: Final = 1_000  # whose first lines are kept after their histories were dropped

@@ -14,17 +14,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyarrow import fs
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
 from groupcheck.pipeline.check import TABLES
-from groupcheck.pipeline.errors import PipelineError
-from groupcheck.pipeline.failures import in_a_line
+from groupcheck.pipeline.errors import PipelineError, in_a_line
 from groupcheck.pipeline.ingest import ORDER
 from groupcheck.pipeline.offsets_topic.topic import SCHEME, Topic
 from groupcheck.pipeline.output import marker, put_marker, writes
-from groupcheck.pipeline.schemas import EVENTS
+from groupcheck.pipeline.schemas import EVENTS, persisted, rows_of_table
 from groupcheck.pipeline.sources import LOCAL, place
 from groupcheck.pipeline.streaming.state_store import Following
 from groupcheck.pipeline.streaming.workers import (
@@ -179,16 +177,10 @@ def _batch(rows: DataFrame, number: int, asked: Asked, followed: Followed) -> No
         asked.profile,
         asked.unknown,
     )
-    new = _new(rows, how, asked.topic)
-    new.persist(StorageLevel.DISK_ONLY)
-    events = new.where("event is not null").select("event.*").select(*EVENTS.names)
-    checked = gone_on(events, how).persist(StorageLevel.DISK_ONLY)
-    try:
-        unread = new.where("quarantined is not null").select("quarantined.*")
-        _write(checked, unread, number, asked, followed)
-    finally:
-        checked.unpersist()
-        new.unpersist()
+    with persisted(_new(rows, how, asked.topic)) as new:
+        events = rows_of_table(new, "event")
+        with persisted(gone_on(events, how)) as checked:
+            _write(checked, rows_of_table(new, "quarantined"), number, asked, followed)
 
 
 def gone_on(events: DataFrame, how: Following) -> DataFrame:
@@ -217,7 +209,7 @@ def _write(
     quarantined = unread.count()
     for column, name in WRITTEN.items():
         where = f"{_uri(asked.report)}/{name}/batch={number}"
-        table = checked.where(F.col(column).isNotNull()).select(f"{column}.*")
+        table = rows_of_table(checked, column)
         if column == "quarantined":
             table = table.union(unread)
             of[column] += quarantined
@@ -233,7 +225,7 @@ def _write(
 
 def _report(checked: DataFrame) -> None:
     """Print the findings on standard error."""
-    found = checked.where("finding is not null").select("finding.*").limit(20)
+    found = rows_of_table(checked, "finding").limit(20)
     for row in found.select("group_id", "source", "line", "kind").collect():
         finding = f"{row.group_id}: {row.kind}, in {row.source}:{row.line}"
         sys.stderr.write(f"groupcheck: finding: {finding}\n")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import json
 from collections.abc import Iterable, Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
@@ -14,14 +14,13 @@ import pyarrow.parquet as pq
 from pyspark.sql.types import StructType
 
 from groupcheck.pipeline.history_replay import Rows
-from groupcheck.pipeline.kernels import batches, event_batches
+from groupcheck.pipeline.kernels import batches, event_batches, rows_in
 from groupcheck.pipeline.offsets_topic.topic import begun, by_partition, rows_of_records
 from groupcheck.pipeline.readers import rows_of
-from groupcheck.pipeline.recordings.checkpoint import checkpoint, restore
 from groupcheck.pipeline.schemas import CHECKED, EVENTS, QUARANTINE, arrow, one_of
 from groupcheck.pipeline.sources import LOCAL, place
 from groupcheck.pipeline.streaming.state_store import Bucket, Following
-from groupcheck.pipeline.streaming.versions import Versions
+from groupcheck.pipeline.streaming.versions import Versions, checkpoint, restore
 from groupcheck.properties.histories.events import Event
 
 # The kinds of events in recordings; logs and the offsets topic have others.
@@ -75,7 +74,7 @@ def follow(how: Following, events: Iterable[pa.RecordBatch]) -> Iterator[pa.Reco
 
 
 def _followed(how: Following, arriving: Iterable[pa.RecordBatch]) -> Rows:
-    rows = (row for batch in arriving for row in zip(*map(pa.Array.to_pylist, batch.columns)))  # noqa: B905 - columns of one batch
+    rows = chain.from_iterable(map(rows_in, arriving))
     for number, of_bucket in groupby(rows, key=itemgetter(0)):
         bucket = Bucket(how, number)
         events = (Event._make(row[1:]) for row in of_bucket if row[1] is not None)

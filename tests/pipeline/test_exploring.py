@@ -36,7 +36,7 @@ import pyarrow as pa  # noqa: E402
 
 from groupcheck.pipeline.exploring import breadth_first as exploring  # noqa: E402
 from groupcheck.pipeline.exploring import cycles, levels  # noqa: E402
-from groupcheck.pipeline.exploring.unfinished import UNFINISHED  # noqa: E402
+from groupcheck.pipeline.exploring.expansion import UNFINISHED  # noqa: E402
 from groupcheck.pipeline.schemas import arrow  # noqa: E402
 
 if TYPE_CHECKING:

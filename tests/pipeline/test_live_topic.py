@@ -29,11 +29,11 @@ import pyspark  # noqa: E402
 from pyarrow import RecordBatch, parquet  # noqa: E402
 
 from groupcheck.pipeline.check import check_events  # noqa: E402
-from groupcheck.pipeline.ingest import events_of, of_topic  # noqa: E402
+from groupcheck.pipeline.ingest import of_topic  # noqa: E402
 from groupcheck.pipeline.offsets_topic.group_records import decode  # noqa: E402
 from groupcheck.pipeline.offsets_topic.segments import Record, batches  # noqa: E402
 from groupcheck.pipeline.offsets_topic.topic import COLUMNS  # noqa: E402
-from groupcheck.pipeline.schemas import EVENTS, VERDICTS  # noqa: E402
+from groupcheck.pipeline.schemas import EVENTS, VERDICTS, rows_of_table  # noqa: E402
 from groupcheck.pipeline.streaming.state_store import Bucket, Following  # noqa: E402
 from groupcheck.pipeline.streaming.workers import arrived_records  # noqa: E402
 from groupcheck.properties.histories.events import Event  # noqa: E402
@@ -71,8 +71,9 @@ def _verdicts(spark: SparkSession, partitions: list[list[Record]]) -> dict[str, 
     rows = [(number, *record) for number, of in enumerate(partitions) for record in of]
     Random(1).shuffle(rows)
     records = spark.createDataFrame(rows, OF_KAFKA).repartition(3)
-    said = check_events(events_of(of_topic(records, SOURCE))).where("verdict is not null")
-    return {row.group_id: row for row in said.select("verdict.*").collect()}
+    events = rows_of_table(of_topic(records, SOURCE), "event")
+    verdicts = rows_of_table(check_events(events), "verdict").collect()
+    return {row.group_id: row for row in verdicts}
 
 
 def test_a_topic_that_the_model_allows_is_accepted(spark: SparkSession, tmp_path: Path) -> None:

@@ -24,7 +24,7 @@ import pyarrow.parquet as pq  # noqa: E402
 from groupcheck.pipeline import sources  # noqa: E402
 from groupcheck.pipeline.errors import PipelineError  # noqa: E402
 from groupcheck.pipeline.kernels import begun  # noqa: E402
-from groupcheck.pipeline.recordings.reader import rows_of_recording  # noqa: E402
+from groupcheck.pipeline.readers import rows_of_recording  # noqa: E402
 from groupcheck.pipeline.recordings.replay import Replay  # noqa: E402
 from groupcheck.properties.histories.events import Event  # noqa: E402
 

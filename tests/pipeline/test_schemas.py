@@ -1,4 +1,4 @@
-"""docs/tables.md has the fields of the schemas."""
+"""docs/tables.md has the columns of the schemas."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NAMES = "EVENTS QUARANTINE FILES VERDICTS FINDINGS TRANSITIONS REBALANCES STATES
 
 
 @pytest.mark.parametrize("name", NAMES.split())
-def test_the_page_of_the_tables_has_each_field_with_type_and_meaning(name: str) -> None:
+def test_the_page_of_the_tables_has_each_column_with_its_type(name: str) -> None:
     page = PAGE.read_text(encoding="utf-8")
     section = page.partition(f"\n## {name.lower()}\n")[2].partition("\n#")[0]
     head = page.partition("begin with these columns:")[2].partition("\n#")[0]
@@ -31,5 +31,5 @@ def test_the_page_of_the_tables_has_each_field_with_type_and_meaning(name: str) 
     for field in getattr(schemas, name).fields:
         kind = field.dataType.simpleString().replace(RULE, "rule")
         null = ", null" if field.nullable else ""
-        expected.append(f"| `{field.name}` | {kind}{null} | {field.metadata['comment']} |")
-    assert rows == expected
+        expected.append(f"| `{field.name}` | {kind}{null}")
+    assert [row.rpartition(" | ")[0] for row in rows] == expected

@@ -20,7 +20,6 @@ from groupcheck.model.vocabulary import (  # noqa: E402
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from groupcheck.pipeline.recordings.columns import Columns  # noqa: E402
 from groupcheck.pipeline.recordings.steady_state import SteadyState  # noqa: E402
 from groupcheck.properties.histories.events import Event  # noqa: E402
 from support.production import VERSIONS, Happened, Production  # noqa: E402
@@ -129,8 +128,8 @@ def test_the_fast_path_checks_most_events_of_a_group_in_production(
     done: list[int] = []
     run = SteadyState.run
 
-    def counted(self: SteadyState, events: Columns, start: int, stop: int) -> int:
-        end = run(self, events, start, stop)
+    def counted(self: SteadyState, events: list[Event], start: int) -> int:
+        end = run(self, events, start)
         done.append(end - start)
         return end
 

@@ -27,8 +27,7 @@ import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 from groupcheck.pipeline.kernels import replay  # noqa: E402
-from groupcheck.pipeline.readers import rows_of  # noqa: E402
-from groupcheck.pipeline.recordings.reader import rows_of_recording  # noqa: E402
+from groupcheck.pipeline.readers import rows_of, rows_of_recording  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
 from groupcheck.pipeline.sources import lines  # noqa: E402
 from groupcheck.pipeline.streaming.state_store import Following  # noqa: E402

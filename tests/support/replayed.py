@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
-from itertools import pairwise
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-import pyarrow as pa
-
-from groupcheck.pipeline.findings import finding_row
 from groupcheck.pipeline.history_replay import HistoryReplay
 from groupcheck.pipeline.kernels import begun
-from groupcheck.pipeline.recordings.columns import Columns
-from groupcheck.pipeline.recordings.replay import Replay
-from groupcheck.pipeline.schemas import EVENTS, arrow
+from groupcheck.pipeline.recordings.replay import Replay, finding_row
 from groupcheck.properties.histories.checker import check_text
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.sequence import dump
@@ -75,12 +69,6 @@ def as_events(happened: list[Happened], profile: str = "2.7") -> list[Event]:
     return found
 
 
-def columns(events: list[Event], size: int) -> Iterator[Columns]:
-    """The events in batches, as Spark has them."""
-    table = pa.Table.from_pylist([event._asdict() for event in events], arrow(EVENTS))
-    return (Columns(batch) for batch in table.combine_chunks().to_batches(size))
-
-
 def one_by_one(events: list[Event]) -> Replay:
     """The replay by the oracle alone."""
     replay = Replay(events[0])
@@ -92,9 +80,8 @@ def one_by_one(events: list[Event]) -> Replay:
 def at_once(events: list[Event], size: int = 1_000) -> Replay:
     """The replay with the fast path."""
     replay = Replay(events[0])
-    for batch in columns(events, size):
-        for start, stop in pairwise(batch.histories):
-            replay.run(batch, start, stop)
+    for start in range(0, len(events), size):
+        replay.run(events[start : start + size])
     return replay
 
 
