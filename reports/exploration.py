@@ -228,7 +228,7 @@ def _coverage(exploration: Exploration) -> list[str]:
     elif not exploration.whole:
         lines += wrapped("unapplied", exploration.unreached)
     projection = exploration.projection
-    if not projection.unlawful and not any(space.projection.torn for space in exploration.spaces):
+    if not projection.unexpected and not any(space.projection.torn for space in exploration.spaces):
         lines.append(f"group      {_allowed(projection)}")
     if not exploration.settings.symmetry:
         lines += _compared(exploration)

@@ -104,7 +104,7 @@ class Exploration(NamedTuple):
             for space in self.spaces
             if space.projection.torn
         ]
-        found += [f"Kafka has no arrow {arrow}" for arrow in projection.unlawful]
+        found += [f"Kafka has no arrow {arrow}" for arrow in projection.unexpected]
         if self.whole:
             found += [f"no transition takes the arrow {arrow}" for arrow in projection.missing]
             found += [f"no transition applies the rule {rule}" for rule in self.unreached]

@@ -112,7 +112,7 @@ class Projection(NamedTuple):
     torn: list[TransitionReference]
 
     @property
-    def unlawful(self) -> list[Arrow]:
+    def unexpected(self) -> list[Arrow]:
         """The arrows that Kafka does not have."""
         known = {*self.kafkas, *LOADED.values()}
         return [a for a in self.arrows if a not in known and a.target != DEAD]

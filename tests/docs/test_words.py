@@ -87,7 +87,7 @@ REST: Final = (
     *(f"properties/{name}" for name in ("brokers", "findings", "temporal")),
     *(f"properties/{name}" for name in ("long_runs", "ports")),
     "reports",
-    *(f"tests/{name}" for name in ("cli", "model", "pipeline", "properties", "reports")),
+    *(f"tests/{name}" for name in ("cli", "pipeline", "properties", "reports")),
 )
 
 _WORDS: Final = re.compile(r"(?<![\w-])(?:" + "|".join(RETIRED) + r")(?![\w-])", re.IGNORECASE)

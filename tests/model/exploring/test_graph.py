@@ -13,6 +13,7 @@ from groupcheck.model.engine.graph import (
     check_every_rule_is_reached,
 )
 from groupcheck.model.engine.rules import VersionRule
+from groupcheck.model.engine.statistics import Degrees, statistics
 from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.profiles import PROFILES
 from support.spaces import every_space
@@ -69,3 +70,12 @@ def test_the_witness_of_a_transition_ends_with_it(spaces: dict[str, StateSpace])
     witness = graph.witness(hop)
     assert witness[-1] == hop
     assert graph.edge(hop) == graph.space.edges[hop.node][0]
+
+
+def test_the_95th_percentile_is_of_the_nearest_rank(spaces: dict[str, StateSpace]) -> None:
+    space = spaces["metadata"]
+    loops = space.edges[0]
+    star = space._replace(
+        nodes=space.nodes[:20], edges=tuple(loops[: n + 1] for n in range(5)) + (loops[:1],) * 15
+    )
+    assert statistics(star).out_degree == Degrees(1, 1.5, 4, 5)

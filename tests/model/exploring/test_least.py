@@ -1,4 +1,4 @@
-"""The least steps: no suite takes fewer, and a suite as long as it likes takes no more."""
+"""The least steps: no suite takes fewer, and the shortest suite takes no more."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_the_least_steps_of_a_whole_graph_are_those_of_its_shortest_suite(
 
 @given(reachable(), st.data())
 @settings(deadline=None)
-def test_no_suite_that_shows_a_part_of_a_graph_takes_fewer_than_its_least_steps(
+def test_no_suite_that_covers_a_part_of_a_graph_takes_fewer_than_its_least_steps(
     steps: list[Step], data: st.DataObject
 ) -> None:
     needed = data.draw(st.sets(st.sampled_from(range(len(steps)))))
@@ -80,7 +80,7 @@ def test_no_suite_that_shows_a_part_of_a_graph_takes_fewer_than_its_least_steps(
     assert len(needed) <= least <= _shortest(steps, needed)
 
 
-def test_the_least_steps_of_the_spaces_for_two_members_are_what_the_readme_is_measured_by() -> None:
+def test_the_least_steps_of_the_instances_of_two_members_are_those_in_the_documentation() -> None:
     spaces = {name: explored("2.7", name) for name in ("membership", "metadata", "storing")}
     assert {
         name: least_steps(space, every_transition(space)) for name, space in spaces.items()

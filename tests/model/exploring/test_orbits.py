@@ -1,4 +1,4 @@
-"""The space in which members keep their names: renamed, and still what the rules make of it."""
+"""The state space without symmetry: renamed from the reduced one, and what the rules make of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from support.economy import slow_if
 
 pytestmark = pytest.mark.untraced
 
-# With three members some are alike and others are not.
+# With three members some are equal and others are not.
 SPACES = [
     *((profile, name, 2) for profile in PROFILES for name in ("membership", "storing", "order")),
     ("2.7", "metadata", 3),
@@ -56,7 +56,7 @@ def _typed(given: Input, responses: Iterable[Response]) -> tuple[object, ...]:
     return given, answers, tuple(map(type, records))
 
 
-def test_each_state_has_the_edges_that_the_rules_themselves_make_of_it_under_its_own_names(
+def test_each_state_has_the_transitions_that_the_rules_give_it_under_its_own_names(
     space: StateSpace,
 ) -> None:
     instance = space.instance
@@ -71,14 +71,14 @@ def test_each_state_has_the_edges_that_the_rules_themselves_make_of_it_under_its
                     for target in _named(after, instance):
                         edge = (_typed(given, responses), space.numbers[target])
                         ways.setdefault(edge, set()).add(fired)
-        told = {(_typed(e.given, e.responses), e.target): e.fired for e in edges}
-        assert len(told) == len(edges)
-        assert told.keys() == ways.keys()
-        assert all(fired in ways[edge] for edge, fired in told.items())
+        found = {(_typed(e.given, e.responses), e.target): e.fired for e in edges}
+        assert len(found) == len(edges)
+        assert found.keys() == ways.keys()
+        assert all(fired in ways[edge] for edge, fired in found.items())
     assert applied == space.applied
 
 
-def test_each_state_is_found_as_many_steps_from_the_initial_one_as_it_is_away(
+def test_the_depth_of_each_state_is_its_distance_from_the_initial_one(
     space: StateSpace,
 ) -> None:
     steps = {0: 0}

@@ -1,4 +1,4 @@
-"""Paths of the reduced graph: they can be gone in the full one, and on a coordinator."""
+"""Paths of the reduced graph are paths of the full one, and of a coordinator."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _by_name(given: Input) -> Input:
     return given
 
 
-def test_a_path_of_the_reduced_graph_is_a_path_of_the_full_one_under_each_states_names(
+def test_a_path_of_the_reduced_graph_is_a_path_of_the_full_one(
     reduced: StateSpace, full: StateSpace
 ) -> None:
     graph = StateGraph(reduced)
@@ -62,7 +62,7 @@ def test_a_path_of_the_reduced_graph_is_a_path_of_the_full_one_under_each_states
         assert {numbers[at] for at in here} == {node}
 
 
-def test_each_step_of_a_path_is_a_lawful_step_from_where_the_one_before_led(
+def test_each_step_of_a_path_is_an_allowed_step_from_the_state_before_it(
     reduced: StateSpace,
 ) -> None:
     graph = StateGraph(reduced)

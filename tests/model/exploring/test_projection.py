@@ -57,7 +57,7 @@ def _whole(spaces: list[StateSpace]) -> Projection:
     return merged([project(space) for space in spaces])
 
 
-def test_the_arrows_are_those_of_kafkas_valid_previous_states_no_more_and_no_less(
+def test_the_arrows_are_those_of_kafkas_valid_previous_states(
     spaces: list[StateSpace],
 ) -> None:
     profile = spaces[0].instance.profile.name
@@ -68,7 +68,7 @@ def test_the_arrows_are_those_of_kafkas_valid_previous_states_no_more_and_no_les
     assert set(whole.kafkas) == arrows
     found = {arrow for arrow in whole.arrows if DEAD not in arrow and arrow.source != "absent"}
     assert found | {Arrow("absent", begins)} == arrows
-    assert (whole.unlawful, whole.missing, whole.torn) == ([], [], [])
+    assert (whole.unexpected, whole.missing, whole.torn) == ([], [], [])
 
 
 def test_each_arrow_has_the_reasons_that_kafka_knows(spaces: list[StateSpace]) -> None:
@@ -90,7 +90,7 @@ def test_each_arrow_has_the_reasons_that_kafka_knows(spaces: list[StateSpace]) -
     }
 
 
-def test_a_step_that_passes_through_states_is_seen_to_do_so(spaces: list[StateSpace]) -> None:
+def test_a_step_through_several_states_has_an_arrow_for_each(spaces: list[StateSpace]) -> None:
     profile = spaces[0].instance.profile
     end = DEAD if "rebalance/complete-dead" in profile.rules else EMPTY
     batch = "leave/together" if "leave/together" in profile.rules else "leave/batch"
@@ -105,7 +105,7 @@ def test_a_step_that_passes_through_states_is_seen_to_do_so(spaces: list[StateSp
     )
 
 
-def test_an_edge_whose_rules_lead_elsewhere_than_it_does_is_named(spaces: list[StateSpace]) -> None:
+def test_a_transition_whose_rules_lead_to_another_state_is_named(spaces: list[StateSpace]) -> None:
     space = spaces[0]
     node, place = next(
         (node, place)
@@ -119,7 +119,7 @@ def test_an_edge_whose_rules_lead_elsewhere_than_it_does_is_named(spaces: list[S
     assert project(broken).torn == [(node, place)]
 
 
-def test_a_group_is_lost_from_every_state_and_is_stable_or_empty_when_it_is_loaded(
+def test_a_group_is_unloaded_in_every_state_and_loaded_as_stable_or_empty(
     spaces: list[StateSpace],
 ) -> None:
     profile = spaces[0].instance.profile
@@ -136,11 +136,11 @@ def test_a_group_is_lost_from_every_state_and_is_stable_or_empty_when_it_is_load
     assert set(arrows[Arrow("absent", STABLE)]) >= {"failover/crash", "failover/load"}
 
 
-def test_an_arrow_that_kafka_does_not_have_is_unlawful(
+def test_an_arrow_that_kafka_does_not_have_is_unexpected(
     spaces: list[StateSpace], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(MAKES, "rebalance/complete", Arrow(PREPARING, STABLE))
     projection = project(spaces[0])
-    assert projection.unlawful == [Arrow(PREPARING, STABLE)]
+    assert projection.unexpected == [Arrow(PREPARING, STABLE)]
     assert Arrow(PREPARING, COMPLETING) in projection.missing
     assert projection.torn
