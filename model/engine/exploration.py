@@ -92,22 +92,29 @@ class Frontier:
         self.applied: Counter[str] = Counter()
         self._instance = instance
         self._see = see
+        # Many inputs of a state lead to the same successor, before it is made canonical.
+        self._placed: dict[State, tuple[int, tuple[str, ...]]] = {}
 
     def place(self, state: State) -> tuple[int, tuple[str, ...]]:
         """The number of a state, and its own names in the order of the canonical names."""
         number = self.numbers.get(state)  # most successors are canonical already
         if number is not None:
             return number, self.names[number]
+        placed = self._placed.get(state)
+        if placed is not None:
+            return placed
         frame: CanonicalState = self._instance.canonical(state)
         number = self.numbers.setdefault(frame.node, len(self.nodes))
         if number == len(self.nodes):
             self.nodes.append(frame.node)
             self.names.append(tuple(frame.names.values()))
-        return number, tuple(frame.names)
+        placed = self._placed[state] = number, tuple(frame.names)
+        return placed
 
     def expand(self, number: int) -> list[Reached]:
         """Every outcome of every input of a state."""
         node, instance = self.nodes[number], self._instance
+        self._placed.clear()
         return [
             self._reached(number, given, outcome)
             for given in instance.inputs(node)

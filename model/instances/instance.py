@@ -86,7 +86,8 @@ class Instance(NamedTuple):
     @property
     def config(self) -> Config:
         """The broker settings of the space."""
-        return _config(tuple(self.broker.items()), Feature.EXPIRY in self.features)
+        delay_ms = self.delay_ticks * self.tick_ms
+        return _config(tuple(self.settings.items()), delay_ms, Feature.EXPIRY in self.features)
 
     @property
     def broker(self) -> dict[str, int]:
@@ -141,7 +142,7 @@ class Instance(NamedTuple):
         Where it is the answers that wait, there may be another behind it. Nor is there a member for
         whom there was no room beside those in the log.
         """
-        if state.log is not None and len(_ids(state)) > self.members:
+        if state.log is not None and _count_ids(state) > self.members:
             return False
         most = 1 + ANSWERS_WAIT.holds_in(self.profile.version)
         return len(state.appends) <= (most if Feature.HELD_APPENDS in self.features else 0)
@@ -156,22 +157,28 @@ class Instance(NamedTuple):
             state,
             self.session_ticks * self.tick_ms,
             self.rebalance_ticks * self.tick_ms,
-            len(_ids(state)) < self.members,
+            _count_ids(state) < self.members,
             not self.features.isdisjoint({Feature.ADMINISTRATION, Feature.EXPIRY}),
         )
 
 
 @cache
-def _config(broker: tuple[tuple[str, int], ...], keeps_ages: bool) -> Config:  # noqa: FBT001
-    return Config.of(dict(broker))._replace(keeps_ages=keeps_ages)
+def _config(
+    settings: tuple[tuple[str, int], ...],
+    delay_ms: int,
+    keeps_ages: bool,  # noqa: FBT001 - of a cached function
+) -> Config:
+    return Config.of({**dict(settings), DELAY: delay_ms})._replace(keeps_ages=keeps_ages)
 
 
-def _ids(state: Coordinator) -> set[str]:
-    """The ids of members, those given out, and those that the log alone has."""
+def _count_ids(state: Coordinator) -> int:
+    """The number of the ids of members, those given out, and those that the log alone has."""
     group = state.group or Group()
-    ids = {m.member_id for m in group.members} | {p.member_id for p in group.pending}
     recorded = state.log.group if state.log else None
-    return ids | {m.member_id for m in recorded.members} if recorded else ids
+    if recorded is None or not recorded.members:
+        return len(group.members) + len(group.pending)
+    ids = {each.member_id for each in (*group.members, *group.pending, *recorded.members)}
+    return len(ids)
 
 
 def virtual_time_instances(profile: Profile, members: int) -> dict[str, Instance]:
