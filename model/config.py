@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-# The settings by which a running broker is judged, under Kafka's names.
+# The settings that the check of a running broker depends on, under Kafka's names.
 BROKER_SETTINGS: Final = (
     "group.min.session.timeout.ms",
     "group.max.session.timeout.ms",
@@ -22,7 +22,7 @@ class Config(NamedTuple):
 
     Fields are Kafka's names with dots as underscores; `new_member_join_timeout_ms` is fixed in
     2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). The timer_… are no settings of a broker but the
-    tolerances within which timers are judged on a real clock; both are 0 in virtual time. Nor is
+    tolerances of timers on a real clock; both are 0 in virtual time. Nor is
     `keeps_ages`: whether it is kept how long offsets have been committed, which nothing but a
     cleanup shows.
     """

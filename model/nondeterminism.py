@@ -1,4 +1,4 @@
-"""What Kafka leaves open, each by its name, and how the model lets it be.
+"""What Kafka does not determine, each by its name, and how the model has it.
 
 A coordinator is free in these and in nothing else: a choice that the model has names one of them,
 and so does whatever two answers may differ in.
@@ -13,7 +13,7 @@ from typing import Final
 
 
 class Choice(StrEnum):
-    """What Kafka leaves open, in words."""
+    """What Kafka does not determine, in words."""
 
     MEMBER_IDS = "which member ids are given out"
     LEADER = "which member leads after the leader left"
@@ -24,22 +24,22 @@ class Choice(StrEnum):
     DEADLINE = "whether a request comes before or after a timer that is due"
     APPEND_WINDOW = "what comes between an append to the log and its completion"
     INITIAL_DELAY = "when the initial delay ends, between its length and the rebalance timeout"
-    OVER_MAX_SIZE = "who is turned away from a group that is full"
+    OVER_MAX_SIZE = "which members a full group rejects"
     FAILOVER = "when a group is lost, loaded and served again, and what is lost with it"
-    UNANSWERED = "whether a request is answered whose member is gone, or has sent it anew"
+    UNANSWERED = "whether a request is answered whose member is gone, or has sent it again"
     UNWRITTEN = (
         "whether a group shows, and outlives an append that fails, of which nothing was written yet"
     )
     WORDS = "throttle times, messages and reasons"
     SNAPSHOT = "between which steps a group is described or listed"
-    EXTRA_ASSIGNMENTS = "what becomes of assignments to nobody, and of two to one member"
+    EXTRA_ASSIGNMENTS = "what becomes of assignments to no member, and of two to one member"
     MARKER_ORDER = "whether a commit is in the log before a transaction's marker or after it"
     TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
     HALF_A_MARKER = "which offsets a marker comes to before it fails"
 
 
 class Handling(StrEnum):
-    """How the model lets it be open."""
+    """How the model has it."""
 
     CHOICE = "every outcome is one of the model's"
     COMPARED = "answers that differ in it alone are the same"

@@ -1,6 +1,6 @@
 """Kafka's words: states, error codes, requests, responses and inner views as typed records.
 
-This is the one room that the model and the implementation share, so it holds names and shapes
+This is all that the model and the implementation share, so it holds names and shapes
 only: no rule of the coordinator belongs here. Records are version-independent; `versions` knows
 what each version of an API carries. Field names are those of Kafka's message
 definitions (`clients/src/main/resources/common/message/*.json`) in snake case; times are in
@@ -335,7 +335,7 @@ class TxnOffsetCommitRequestTopic(NamedTuple):
 
 
 class TxnOffsetCommitRequest(NamedTuple):
-    """TxnOffsetCommit (API key 28); before version 3 nobody says which member it is."""
+    """TxnOffsetCommit (API key 28); before version 3 it does not name its member."""
 
     transactional_id: str
     group_id: str

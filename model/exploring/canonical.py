@@ -3,7 +3,7 @@
 Members are renamed in an order that depends on nothing but what they are (so this is a complete
 symmetry reduction: where two sort alike, exchanging them changes nothing). Generations count only
 by whether they are equal and whether one is the first, so all after the first become 1 (or after
-the nth n, if more are to be told apart). Request ids of parked requests are renumbered. The
+the nth n, if more are to be distinguished). Request ids of parked requests are renumbered. The
 renaming comes back with the state, so that a path in the reduced graph can be replayed on a real
 coordinator: `Frame.restore` does that for an input.
 """
@@ -132,7 +132,7 @@ def canonical(
     """The canonical form of a state.
 
     It is without its timers, its log or the ages of its offsets if they do not count. So many
-    `generations` are told apart: all after them have the number of the last.
+    `generations` are distinguished: all after them have the number of the last.
     """
     if not timed:
         state = untimed(state)
@@ -211,7 +211,7 @@ def _held_key(entry: Append, member: Member) -> tuple[bool, ...]:
 def under(state: Coordinator, names: dict[str, str], generations: int = 1) -> Coordinator:
     """A state whose members bear other names: the same to the rules, which know none of them.
 
-    So many `generations` are told apart.
+    So many `generations` are distinguished.
     """
     group = state.group or Group()
     members = sorted(group.members, key=lambda m: names[m.member_id])
@@ -327,7 +327,7 @@ def _renamed_answer(body: ResponseBody, names: dict[str, str]) -> ResponseBody:
 
 def _renamed_static_append(entry: StaticAppend, names: dict[str, str], index: int) -> StaticAppend:
     if entry.member_id is None:
-        # No rule looks at what is told, and who bears those names by then is loaded from the log.
+        # No rule looks at what is revealed, and members with those names are loaded from the log.
         names = {}
     entry = entry._replace(
         revealed=names.get(entry.revealed, GONE),
@@ -337,6 +337,6 @@ def _renamed_static_append(entry: StaticAppend, names: dict[str, str], index: in
     )
     if entry.outlived is None:
         return entry
-    told = entry.outlived[1]
-    answer = told._replace(generation_id=1, leader=entry.leader or "", member_id=entry.revealed)
+    held = entry.outlived[1]
+    answer = held._replace(generation_id=1, leader=entry.leader or "", member_id=entry.revealed)
     return entry._replace(outlived=(300 + index, answer))

@@ -1,4 +1,4 @@
-"""Several spaces of a profile explored one after the other, and what is to be said of them all."""
+"""Several model instances of a profile, explored one after the other, and what they show."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.instances.instance import Instance, composed, instances, supported
 from groupcheck.model.step import Profile
 
-COMPOSED: Final = "composed"  # the name of the space that is made of features
+COMPOSED: Final = "composed"  # the name of the instance that is made of features
 
 
 class UnfitSettingsError(Exception):
@@ -38,7 +38,7 @@ class Explored(NamedTuple):
 
     `digest` is that of its states, as `fingerprint` has it. `unreachable` transitions no path leads
     to; the others can be shown in `longest_witness` steps at most. `components` are None where
-    nobody has looked for them.
+    they were not computed.
     """
 
     name: str
@@ -53,11 +53,11 @@ class Explored(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What is explored: some `spaces`, else one of these `features`, else all spaces there are."""
+    """What is explored: some `instances`, else one of these `features`, else every instance."""
 
     profile: Profile
     members: int = 2
-    spaces: tuple[str, ...] = ()
+    instances: tuple[str, ...] = ()
     symmetry: bool = True
     most_states: int | None = None
     witness: str | None = None
@@ -66,7 +66,7 @@ class Settings(NamedTuple):
 
 
 class Exploration(NamedTuple):
-    """All spaces together."""
+    """The state spaces of all instances together."""
 
     settings: Settings
     spaces: list[Explored]
@@ -75,7 +75,7 @@ class Exploration(NamedTuple):
     @property
     def whole(self) -> bool:
         """Whether this is all that there is, so that whatever is not reached nowhere is."""
-        part = self.settings.spaces or self.settings.features
+        part = self.settings.instances or self.settings.features
         return not part and self.settings.members > 1
 
     @property
@@ -86,7 +86,7 @@ class Exploration(NamedTuple):
 
     @property
     def projection(self) -> Projection:
-        """The arrows of the group's state in all spaces."""
+        """The arrows of the group's state in all state spaces."""
         return merged([space.projection for space in self.spaces])
 
     @property
@@ -116,11 +116,11 @@ def run(
     progress: Callable[[str, int | None], Callable[[int], None]],
     keep: Callable[[str, StateSpace], None] = lambda _name, _space: None,
 ) -> Exploration:
-    """Explore the spaces; `keep` is shown each before it is let go.
+    """Explore the instances; `keep` is called with each state space.
 
     Raises:
-        TooManyStatesError: a space has more than `most_states`; the message says which.
-        UnfitSettingsError: there is no such space, rule or witness, or it is sought by names.
+        TooManyStatesError: an instance has more than `most_states`; the message says which.
+        UnfitSettingsError: there is no such instance, rule or witness, or it is sought by names.
     """
     check_witness(settings)
     found: list[Explored] = []
@@ -139,7 +139,7 @@ def run(
 
 
 def whole_of(settings: Settings, found: list[Explored], witness: Witness | None) -> Exploration:
-    """All spaces together.
+    """The state spaces of all instances together.
 
     Raises:
         UnfitSettingsError: the witness that is asked for is in none.
@@ -152,13 +152,13 @@ def whole_of(settings: Settings, found: list[Explored], witness: Witness | None)
 
 
 def chosen(settings: Settings) -> dict[str, Instance]:
-    """The spaces asked for.
+    """The instances asked for.
 
     Raises:
-        UnfitSettingsError: there is no space of that name, or the version lacks a feature.
+        UnfitSettingsError: there is no instance of that name, or the version lacks a feature.
     """
     found = {COMPOSED: _composed(settings)} if settings.features else _named(settings)
-    return {name: space._replace(generations=settings.generations) for name, space in found.items()}
+    return {name: each._replace(generations=settings.generations) for name, each in found.items()}
 
 
 def _composed(settings: Settings) -> Instance:
@@ -171,11 +171,11 @@ def _composed(settings: Settings) -> Instance:
 
 def _named(settings: Settings) -> dict[str, Instance]:
     known = instances(settings.profile, settings.members)
-    for name in settings.spaces:
+    for name in settings.instances:
         if name not in known:
-            msg = f"unknown space {name!r}; known: {', '.join(known)}"
+            msg = f"unknown model instance {name!r}; known: {', '.join(known)}"
             raise UnfitSettingsError(msg)
-    return {name: known[name] for name in known if name in (settings.spaces or known)}
+    return {name: known[name] for name in known if name in (settings.instances or known)}
 
 
 def check_witness(settings: Settings) -> None:
@@ -202,7 +202,7 @@ def _explore(
     try:
         return explore(instance, tell, symmetry=settings.symmetry, most_states=settings.most_states)
     except TooManyStatesError as error:
-        msg = f"the space {name} has {error}, and was not explored whole"
+        msg = f"the model instance {name} has {error}, and was not explored whole"
         raise TooManyStatesError(msg) from error
 
 

@@ -86,8 +86,8 @@ def _record(record: tuple[Any, ...]) -> str:
     return f'{{"{type(record).__name__}":[{",".join(map(_text, record))}]}}'
 
 
-def _named(told: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever a state holds
-    ((name, value),) = told.items()
+def _named(written_as: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever a state holds
+    ((name, value),) = written_as.items()
     if name == "bytes":
         return bytes.fromhex(value)
     named = _NAMED[name]

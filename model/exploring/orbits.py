@@ -1,4 +1,4 @@
-"""A space in which members keep their names, made of the one that is reduced by symmetry.
+"""A state space in which members keep their names, made of the one that symmetry reduces.
 
 The rules know no member by its name. So what they make of one state they make, in other names, of
 every state that differs from it in names alone: of its orbit. They are run on one state of each,
@@ -72,7 +72,7 @@ class Orbits:
         self._images: dict[tuple[object, ...], list[Any]] = {}
 
     def add(self, nodes: Sequence[Coordinator], names: Sequence[tuple[str, ...]]) -> None:
-        """Add the orbits of those nodes of the reduced space that were not there before."""
+        """Add the orbits of those nodes of the reduced state space that were not there before."""
         for at in range(len(self._orbits), len(nodes)):
             orbit = _Orbit(names[at], [], [])
             for way, borne in enumerate(_ways(self._pool, len(orbit.names)).names):

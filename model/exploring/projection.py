@@ -33,7 +33,7 @@ class Arrow(NamedTuple):
         return f"{self.source} -> {self.target}"
 
 
-def lawful(profile: Profile) -> tuple[Arrow, ...]:
+def arrows_of(profile: Profile) -> tuple[Arrow, ...]:
     """Kafka's arrows: validPreviousStates of each state (GroupMetadata.scala), and the beginning.
 
     Those to Dead are no part of it: Kafka has one from everywhere, and a version's model has those
@@ -101,7 +101,7 @@ CONSEQUENCES: Final = frozenset(
 
 
 class Projection(NamedTuple):
-    """The arrows of a space, each with its reasons, and on how many transitions.
+    """The arrows of a state space, each with its reasons, and on how many transitions.
 
     `kafkas` are the arrows that there are to be, `torn` the edges whose rules do not lead from the
     state before to the state after.
@@ -119,14 +119,14 @@ class Projection(NamedTuple):
 
     @property
     def missing(self) -> list[Arrow]:
-        """The arrows that Kafka has and the space has not."""
+        """The arrows that Kafka has and the state space has not."""
         return [arrow for arrow in self.kafkas if arrow not in self.arrows]
 
 
 def project(space: StateSpace) -> Projection:
-    """The projection of a space."""
+    """The projection of a state space."""
     profile = space.instance.profile
-    projection = Projection(lawful(profile), {}, [])
+    projection = Projection(arrows_of(profile), {}, [])
     for node, edges in enumerate(space.edges):
         before = state_of(space.nodes[node])
         for place, edge in enumerate(edges):
@@ -154,7 +154,7 @@ def taken(space: StateSpace, times: Mapping[TransitionReference, int]) -> Counte
 
 
 def merged(projections: list[Projection]) -> Projection:
-    """The projection of several spaces of a profile together."""
+    """The projection of several state spaces of a profile together."""
     arrows: dict[Arrow, Counter[str]] = {}
     for projection in projections:
         for arrow, reasons in projection.arrows.items():

@@ -1,1 +1,1 @@
-"""The spaces that are explored: how many members, which settings, and what clients ask there."""
+"""The instances that are explored: how many members, which settings, and what clients ask there."""

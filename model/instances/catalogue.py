@@ -1,4 +1,4 @@
-"""The spaces that a verification may have walked, found again by name, members and settings."""
+"""The instances that a verification may have explored, by name, members and settings."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groupcheck.model.step import Profile
 def instances_named(
     profile: Profile, name: str, members: int, broker: Mapping[str, int]
 ) -> Iterator[Instance]:
-    """The spaces of that name and those settings: which of them it was, its graph alone says."""
+    """The instances of that name and those settings: only its graph says which of them it was."""
     tables = (
         virtual_time_instances(profile, members),
         small_instances(profile, members),

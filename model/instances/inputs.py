@@ -1,4 +1,4 @@
-"""What clients ask in a canonical state, feature by feature: the inputs of a space.
+"""What clients ask in a canonical state, feature by feature: the inputs of an instance.
 
 Each request is at the newest version that the profile speaks. What is refused before the group is
 looked at is asked once, while there is no group.
@@ -81,9 +81,9 @@ LONGEST_STRING = 32_767
 
 
 class Feature(StrEnum):
-    """What a space may have besides members that join, sync, heartbeat and leave.
+    """What an instance may have besides members that join, sync, heartbeat and leave.
 
-    Each multiplies the states: spaces are kept small by switching on what they are about.
+    Each multiplies the states: an instance stays small if it has only those that it is about.
     """
 
     TIME = "time"
@@ -117,10 +117,10 @@ EnvironmentInput = (
 
 
 class Environment(NamedTuple):
-    """A canonical state as the clients of a space see it, and what is the same for all of them.
+    """A canonical state as the clients of an instance see it, and what is the same for all of them.
 
-    Timeouts are in milliseconds. `revealed` and `pending` are the ids that clients know; whoever is
-    new may join if there is `room`. Whether members say which topics they want, `subscribes` says.
+    Timeouts are in milliseconds. `revealed` and `pending` are the ids that clients know. A new
+    member may join if there is `room`. Members name the topics they want if it `subscribes`.
     """
 
     profile: Profile
@@ -138,7 +138,7 @@ class Environment(NamedTuple):
 
     @property
     def revealed(self) -> list[str]:
-        """The ids of the members that were told theirs."""
+        """The ids of members that an answer has revealed."""
         return [m.member_id for m in self.group.members if m.revealed]
 
     @property
@@ -155,19 +155,19 @@ class Environment(NamedTuple):
 
 
 def membership(environment: Environment, features: frozenset[Feature]) -> Iterator[RequestBody]:
-    """What every space has, with the requests of its features where they were always."""
-    group, told = environment.group, environment.revealed
+    """What every instance has, with the requests of its features where they were always."""
+    group, revealed = environment.group, environment.revealed
     current, older = group.generation_id, group.generation_id - 1
     yield from _joins(environment, changed=Feature.METADATA in features)
-    yield from _syncs(group, told)
-    for member_id in (*told, NOBODY):
+    yield from _syncs(group, revealed)
+    for member_id in (*revealed, NOBODY):
         yield HeartbeatRequest(GROUP_ID, current, member_id)
-    for member_id in told:
+    for member_id in revealed:
         yield HeartbeatRequest(GROUP_ID, older, member_id)
-    for member_id in (*told, *environment.pending, NOBODY):
+    for member_id in (*revealed, *environment.pending, NOBODY):
         yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
-    if len(told) > 1 and environment.profile.max_versions["LeaveGroup"] >= 3:
-        for order in permutations(told):
+    if len(revealed) > 1 and environment.profile.max_versions["LeaveGroup"] >= 3:
+        for order in permutations(revealed):
             yield LeaveGroupRequest(GROUP_ID, tuple(map(MemberIdentity, order)))
     for feature, asked in ASKED.items():
         if feature in features:
@@ -189,13 +189,13 @@ def _joins(environment: Environment, *, changed: bool) -> Iterator[JoinGroupRequ
         yield environment.join(NO_MEMBER_ID)
 
 
-def _syncs(group: Group, told: list[str]) -> Iterator[SyncGroupRequest]:
+def _syncs(group: Group, revealed: list[str]) -> Iterator[SyncGroupRequest]:
     everybody = tuple(Assignment(m.member_id, b"part") for m in group.members)
     name = group.protocol_name or "range"
-    for member_id in (*told, NOBODY):
+    for member_id in (*revealed, NOBODY):
         sync = SyncGroupRequest(GROUP_ID, group.generation_id, member_id, None, "consumer", name)
         yield sync._replace(assignments=everybody if member_id == group.leader else ())
-    for member_id in told:
+    for member_id in revealed:
         sync = SyncGroupRequest(GROUP_ID, group.generation_id, member_id, None, "consumer", name)
         yield sync._replace(generation_id=group.generation_id - 1)
         yield sync._replace(protocol_type="connect")
@@ -213,7 +213,7 @@ def _refused_at_once(environment: Environment) -> Iterator[RequestBody]:
 
 
 def offsets(environment: Environment) -> Iterator[RequestBody]:
-    """Commits and fetches of the one partition of the space."""
+    """Commits and fetches of the one partition of the instance."""
     current, older = environment.group.generation_id, environment.group.generation_id - 1
     for member_id in (*environment.revealed, NOBODY):
         yield commit(current, member_id)
@@ -261,20 +261,20 @@ def returns(environment: Environment, features: frozenset[Feature]) -> Iterator[
 
 
 def max_size(environment: Environment) -> Iterator[RequestBody]:
-    """Enough of static members to show what becomes of the one that is turned away."""
+    """What static members ask: enough to show what becomes of one that is rejected."""
     yield from returns(environment, frozenset({Feature.MAX_SIZE}))
     yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, INSTANCE),))
 
 
 def commit(generation_id: int, member_id: str, metadata: str = "") -> OffsetCommitRequest:
-    """A commit of the one partition of the space."""
+    """A commit of the one partition of the instance."""
     partition = OffsetCommitRequestPartition(0, 5, committed_metadata=metadata)
     topics = (OffsetCommitRequestTopic(TOPIC, (partition,)),)
     return OffsetCommitRequest(GROUP_ID, generation_id, member_id, topics=topics)
 
 
 def fetch(*, require_stable: bool) -> OffsetFetchRequest:
-    """A fetch of the one partition of the space."""
+    """A fetch of the one partition of the instance."""
     return OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable)
 
 
@@ -306,7 +306,7 @@ def transactions(environment: Environment) -> Iterator[RequestBody]:
 
 
 def txn_commit(generation_id: int, member_id: str, metadata: str = "") -> TxnOffsetCommitRequest:
-    """A commit of the one partition of the space in a transaction."""
+    """A commit of the one partition of the instance in a transaction."""
     partition = TxnOffsetCommitRequestPartition(0, 6, committed_metadata=metadata)
     return TxnOffsetCommitRequest(
         "transaction",

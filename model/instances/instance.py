@@ -1,7 +1,7 @@
-"""Instances: how many members, which timeouts, and which features a space has.
+"""Instances: how many members, which timeouts, and which features an instance has.
 
-What a `.cfg` file is to TLC. The space of an instance is finite, because timers are a few ticks
-long and the canonical form forgets names and counts, and it is explored whole.
+What a `.cfg` file is to TLC. The state space of an instance is finite, because timers are a few
+ticks long and the canonical form forgets names and counts, and it is explored whole.
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ TIMED = frozenset({Feature.TIME})
 
 
 class Instance(NamedTuple):
-    """One finite space.
+    """A model instance: its state space is finite.
 
     `members` bounds members and pending ids together, with those that are in the log alone. A tick
     is as long as half the new-member timeout, which Kafka 2.7 does not let anyone configure. A
-    space that is not `timed` knows no time but the initial delay: it is for coordinators on real
+    instance that is not `timed` knows no time but the initial delay: it is for coordinators on real
     clocks, where one waits for nothing else. `settings` are those of the broker besides the
-    initial delay. So many `generations` are told apart: one, as the rules see only whether two are
-    the same, and whether one is the first.
+    initial delay. So many `generations` are distinguished: one, as the rules see only whether two
+    are the same, and whether one is the first.
     """
 
     profile: Profile
@@ -65,7 +65,7 @@ class Instance(NamedTuple):
 
     @property
     def initial(self) -> Coordinator:
-        """Where it begins: nobody has named the group; what is loaded one day is kept in a log."""
+        """Where it begins: no request has named the group. What can be loaded is kept in a log."""
         return Coordinator(log=Log() if self._logged else None)
 
     @property
@@ -73,7 +73,7 @@ class Instance(NamedTuple):
         return not self.features.isdisjoint({Feature.FAILOVER, Feature.CRASHES})
 
     def canonical(self, state: Coordinator) -> Frame:
-        """The canonical form of a state, as this space has it."""
+        """The canonical form of a state, as this instance has it."""
         aged = Feature.EXPIRY in self.features
         return canonical(
             state,
@@ -85,7 +85,7 @@ class Instance(NamedTuple):
 
     @property
     def config(self) -> Config:
-        """The broker settings of the space."""
+        """The broker settings of the instance."""
         delay_ms = self.delay_ticks * self.tick_ms
         return _config(tuple(self.settings.items()), delay_ms, Feature.EXPIRY in self.features)
 
@@ -107,7 +107,7 @@ class Instance(NamedTuple):
             yield Request(0, version, trim(body, version))
         newest = self.profile.max_versions["JoinGroup"]
         if newest >= SKIPS_SINCE:
-            # Before a leader that is back could be told to skip its assignment.
+            # From before a response could tell a leader that is back to skip its assignment.
             for body in returns(environment, self.features):
                 yield Request(0, SKIPS_SINCE - 1, body)
         if environment.room and newest > 3:
@@ -137,7 +137,7 @@ class Instance(NamedTuple):
         return Orbits(self.names, self.generations)
 
     def admits(self, state: Coordinator) -> bool:
-        """Whether a successor belongs to the space: at most one append is held at a time.
+        """Whether a successor belongs to the state space: at most one append is held at a time.
 
         Where it is the answers that wait, there may be another behind it. Nor is there a member for
         whom there was no room beside those in the log.
@@ -177,16 +177,16 @@ def _count_ids(state: Coordinator) -> int:
     recorded = state.log.group if state.log else None
     if recorded is None or not recorded.members:
         return len(group.members) + len(group.pending)
-    ids = {each.member_id for each in (*group.members, *group.pending, *recorded.members)}
-    return len(ids)
+    ids = {m.member_id for m in (*group.members, *recorded.members)}
+    return len(ids) + len(group.pending)
 
 
 def virtual_time_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The spaces for a coordinator in virtual time.
+    """The instances for a coordinator in virtual time.
 
     `membership` has every timer, `metadata` members that change what they offer, `storing` the
-    offsets and the appends that are held. Together in one space they would multiply, and what one
-    is about hardly depends on the others.
+    offsets and the appends that are held. Together in one instance they would multiply, and what
+    one is about hardly depends on the others.
     """
     return {
         "membership": Instance(profile, members),
@@ -206,7 +206,7 @@ def _while_held(profile: Profile, members: int) -> int:
 
 
 def _few(members: int) -> int:
-    """One member fewer, where what a space is about hardly depends on them."""
+    """One member fewer, where what an instance is about hardly depends on them."""
     return max(members - 1, 1)
 
 
@@ -217,7 +217,7 @@ def _untimed(profile: Profile, members: int, *features: Feature) -> Instance:
 def real_clock_instances(
     profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Instance]:
-    """The space for a coordinator on a real clock, whose broker's settings are as they are.
+    """The instance for a coordinator on a real clock, whose broker's settings are as they are.
 
     Timeouts are long, so that nothing but the initial delay ends while one waits for it, as far as
     the broker allows it.
@@ -233,7 +233,7 @@ def real_clock_instances(
 
 
 def feature_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The spaces of what not every coordinator has, one for each."""
+    """The instances of what not every coordinator has, one for each."""
     found: dict[str, Instance] = {}
     if "join/static-preparing" in profile.rules:
         features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
@@ -256,7 +256,7 @@ def feature_instances(profile: Profile, members: int) -> dict[str, Instance]:
 
 
 def _expiring_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The spaces of offsets that expire, alone and together with what else may become of them.
+    """The instances of offsets that expire, alone and together with what else may become of them.
 
     The retention is as long as a new member may wait. One member fewer is enough.
     """
@@ -280,7 +280,7 @@ def _expiring_instances(profile: Profile, members: int) -> dict[str, Instance]:
 
 
 def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The spaces of what may fail: appends, and the coordinator itself.
+    """The instances of what may fail: appends, and the coordinator itself.
 
     What becomes of transactions and deletions hardly depends on members: one fewer is enough.
     """
@@ -316,7 +316,7 @@ def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
             profile, few, Feature.TRANSACTIONS, Feature.ADMINISTRATION, Feature.CRASHES
         )
     if LOADED_ARE_STATIC.holds_in(profile.version) or "time/syncs-expired" in profile.rules:
-        # Only time shows who is spared by the rebalance timeout, and who may not have synced.
+        # Only time shows which members the rebalance timeout leaves, and which have not synced.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))
     return found
 
@@ -336,16 +336,18 @@ def supported(profile: Profile) -> frozenset[Feature]:
 
 
 def composed(profile: Profile, members: int, features: frozenset[Feature]) -> Instance:
-    """A space of features put together; with `max-size` there is one more member than room."""
+    """An instance of features put together; with `max-size` there is one more member than room."""
     timed = Feature.TIME in features
-    space = Instance(profile, members, features) if timed else _untimed(profile, members, *features)
+    instance = (
+        Instance(profile, members, features) if timed else _untimed(profile, members, *features)
+    )
     if Feature.MAX_SIZE in features:
-        return space._replace(members=members + 1, settings={"group.max.size": members})
-    return space
+        return instance._replace(members=members + 1, settings={"group.max.size": members})
+    return instance
 
 
 def instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """All the spaces that there are for so many members; with two they reach every rule."""
+    """All instances for so many members; with two they reach every rule."""
     return {
         **virtual_time_instances(profile, members),
         **real_clock_instances(profile, members),

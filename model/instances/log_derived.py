@@ -1,4 +1,4 @@
-"""The space in which all is appended that ever is: one member, two partitions, whatever else.
+"""The instance in which all is appended that ever is: one member, two partitions, whatever else.
 
 It is for what the log shows, and not for ports: requests that only read are left out.
 """
@@ -84,7 +84,7 @@ def _comes_to_nothing(body: RequestBody) -> bool:
 
 
 def log_instance(profile: Profile) -> Instance:
-    """The space of a version: no time passes in it, and what can expire may do so at once."""
+    """The instance of a version: no time passes in it, and what can expire may do so at once."""
     return Recorded(
         profile,
         1,

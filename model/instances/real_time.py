@@ -1,7 +1,7 @@
-"""The spaces for a long run on a broker: no timer of theirs may fire but the initial delay.
+"""The instances for a long run on a broker: no timer of theirs may fire but the initial delay.
 
-Order alone says what is lawful in them, so that hundreds of tests may be under way at once. They
-hold what can be asked over the wire: no faults, and no appends that are held.
+Order alone decides what is allowed in them, so that hundreds of tests may be under way at once.
+They hold what can be asked over the wire: no faults, and no appends that are held.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from groupcheck.model.vocabulary import EndTxnRequest, Request
 
 
 class Askable(Instance):
-    """A space of what can be asked over the wire: no marker of a group without a name."""
+    """An instance of what can be asked over the wire: no marker of a group without a name."""
 
     __slots__ = ()
 
@@ -36,9 +36,9 @@ def _is_askable(given: Input) -> bool:
 
 
 class AtOnce(Askable):
-    """A space without an initial delay: nobody is quick enough to come before it is over.
+    """An instance without an initial delay: no request is quick enough to come before its end.
 
-    Whether somebody was, nobody could tell: both are lawful, and the answers cross on their way.
+    Whether one was cannot be seen: both are allowed, and requests and answers cross on their way.
     """
 
     __slots__ = ()
@@ -52,8 +52,8 @@ class AtOnce(Askable):
             yield from super().inputs(state)
 
 
-# What the spaces besides `order` are about, in the order in which they are walked. Who lists groups
-# is told of all that there are on the broker, which with each test are more: that comes first.
+# What the instances besides `order` are about, in the order in which they are walked. ListGroups
+# returns all groups of the broker, and each test adds some: that comes first.
 ABOUT: Final[Mapping[str, Feature]] = MappingProxyType(
     {
         "order-administration": Feature.ADMINISTRATION,
@@ -66,7 +66,7 @@ ABOUT: Final[Mapping[str, Feature]] = MappingProxyType(
 def real_time_instances(
     profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Instance]:
-    """The spaces of a version for a broker whose settings are as they are; `order` is the last."""
+    """The instances of a version for a broker with these settings; `order` is the last."""
     (order,) = real_clock_instances(profile, members, broker).values()
     at_once = not order.config.group_initial_rebalance_delay_ms
     order = AtOnce(*order) if at_once else Askable(*order)

@@ -1,4 +1,4 @@
-"""The spaces that any coordinator in virtual time is tried on besides those for every coordinator.
+"""Small instances that any coordinator in virtual time is tried on, besides those for all.
 
 Each is of one member, or of none, and walked in a second or two: enough to see whether a feature is
 there and does what it should, not how it goes with everything else. No text of PlusCal has them.
@@ -36,7 +36,7 @@ from groupcheck.model.vocabulary import (
     RequestBody,
 )
 
-# Of the spaces of features those that are short with one member, in every version.
+# Of the instances of features those that are short with one member, in every version.
 SHORT: Final = (
     "crowded",
     "administration",
@@ -51,10 +51,10 @@ LONG_RETENTION: Final = 36_500
 
 
 class Loners(Instance):
-    """The space of consumers that use no group management, at every version of what they ask.
+    """The instance of consumers that use no group management, at every version of what they ask.
 
-    No time passes, and nobody is a member: it is about what becomes of offsets, and about who is
-    answered how while the partition is not served.
+    No time passes, and there is no member: it is about what becomes of offsets, and about the
+    answers while the partition is not served.
     """
 
     __slots__ = ()
@@ -93,11 +93,11 @@ class Loners(Instance):
 
 
 def small_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The short spaces of a version; that of static members has more of them, if there may be."""
+    """The small instances of a version; that of static members has as many as are asked for."""
     found = feature_instances(profile, 1)
     short: dict[str, Instance] = {name: found[name] for name in SHORT if name in found}
     if "static" in found:
-        # Who is away is told from who is gone only if somebody else is there.
+        # Only with another member it shows whether a member is away or gone.
         short["static"] = feature_instances(profile, members)["static"]
     if "failover/crash" in profile.rules:
         features = frozenset({Feature.FAILOVER, Feature.EXPIRY})

@@ -423,9 +423,9 @@ def _admit_members(step: Step, _subject: object) -> None:
     for member in step.members:
         if member.awaiting_join is not None:
             step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
-        told = member.revealed or member.awaiting_join is not None
+        revealed = member.revealed or member.awaiting_join is not None
         restarted = restart_session(step, member._replace(awaiting_join=None))
-        step.group = step.existing.with_member(restarted._replace(is_new=False, revealed=told))
+        step.group = step.existing.with_member(restarted._replace(is_new=False, revealed=revealed))
 
 
 _NO_MEMBERS: Final = Guard("no member is left", _no_members)

@@ -1,4 +1,4 @@
-"""What a step appends to the log, as it is told: which records, not what the log is then.
+"""What a step appends to the log, as a step reports it: which records, not what the log is then.
 
 Which of them a rule appends is in `records`.
 """

@@ -339,8 +339,10 @@ def _reveal_new_id(step: Step, entry: StaticAppend) -> None:
         return
     group, member = step.existing, cast("Member", _returned(step, entry))
     step.answer(cast("int", member.awaiting_join), new_id_answer(group, entry))
-    told = member.revealed or entry.revealed == member.member_id  # it may be an earlier id's answer
-    step.group = group.with_member(member._replace(awaiting_join=None, revealed=told))
+    revealed = (
+        member.revealed or entry.revealed == member.member_id
+    )  # it may be an earlier id's answer
+    step.group = group.with_member(member._replace(awaiting_join=None, revealed=revealed))
 
 
 # Answered if it still waits, whatever the group does now: 2.7 GroupCoordinator.scala:1073.
@@ -412,8 +414,8 @@ def refuse_new_id(step: Step, entry: StaticAppend) -> None:
     group = step.existing
     member = _returned(step, entry)
     if member is not None and member.awaiting_join is not None:
-        told = new_id_answer(group, entry._replace(current=False))
-        step.answer(member.awaiting_join, _not_stored(step, entry, told))
+        granted = new_id_answer(group, entry._replace(current=False))
+        step.answer(member.awaiting_join, _not_stored(step, entry, granted))
 
 
 def _has_group(step: Step, entry: OffsetsAppend) -> Group | None:

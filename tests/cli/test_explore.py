@@ -93,7 +93,10 @@ def test_an_expected_violation_is_printed_and_is_no_error(
     ("arguments", "complaint"),
     [
         (["--profile", "9.9"], "unknown profile '9.9'; known: 0.10.0"),
-        (["--instance", "outer"], "unknown space 'outer'; known: membership, metadata, storing"),
+        (
+            ["--instance", "outer"],
+            "unknown model instance 'outer'; known: membership, metadata, storing",
+        ),
         (["--witness", "sync/stabel"], "no rule 'sync/stabel'; the nearest are sync/stable"),
         (["--members", "0"], "'0' is not a whole number from 1 to"),
         (["--max-states", "none"], "--max-states"),

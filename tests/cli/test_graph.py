@@ -93,7 +93,7 @@ def test_dot_and_mermaid_have_the_same_arrows_and_rules(tmp_path: Path) -> None:
     [
         (["a.gif"], "has to end in .svg, .dot, .mmd or .png"),
         (["a.svg", "--profile", "9"], "unknown profile '9'; known: "),
-        (["a.svg", "--instance", "no"], "unknown space 'no'; known: "),
+        (["a.svg", "--instance", "no"], "unknown model instance 'no'; known: "),
         (["no/a.svg", "--members", "1"], "cannot write the graph to"),
         (["a.png"], "PNG needs the package resvg-py: pip install 'groupcheck[png]'"),
     ],

@@ -72,7 +72,7 @@ def test_no_line_is_wider_than_a_screen(exploration: Exploration) -> None:
 
 
 def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() -> None:
-    found = run(Settings(PROFILE, spaces=("metadata",), symmetry=False), _silent)
+    found = run(Settings(PROFILE, instances=("metadata",), symmetry=False), _silent)
     said = summary(found, [])
     assert f"{found.spaces[0].figures.edges + 1:,}" in said.split()
     assert "tlc2.TLC -deadlock -config metadata.cfg ConsumerGroup.tla" in said
@@ -80,7 +80,7 @@ def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() ->
 
 
 def test_rules_that_a_part_of_the_model_never_applies_are_listed(exploration: Exploration) -> None:
-    metadata = exploration.settings._replace(spaces=("metadata",))
+    metadata = exploration.settings._replace(instances=("metadata",))
     said = summary(run(metadata, _silent), [])
     assert "\nunapplied  " in said
     assert "log/hold" in said
@@ -94,7 +94,7 @@ def test_arrows_that_part_of_the_model_does_not_go_along_are_named(
     first = exploration.spaces[0]
     arrows = {a: why for a, why in first.projection.arrows.items() if a.target != "Stable"}
     part = exploration._replace(
-        settings=exploration.settings._replace(spaces=("membership",)),
+        settings=exploration.settings._replace(instances=("membership",)),
         spaces=[first._replace(projection=first.projection._replace(arrows=arrows))],
     )
     said = summary(part, [])
@@ -120,7 +120,7 @@ def test_errors_come_last_and_replace_the_lines_that_they_contradict(
 
 def test_a_witness_is_printed_step_by_step_with_every_answer(exploration: Exploration) -> None:
     settings = exploration.settings._replace(
-        witness="rebalance/elect-leader", spaces=("membership",)
+        witness="rebalance/elect-leader", instances=("membership",)
     )
     said = summary(run(settings, _silent), [])
     assert "A shortest trace to rebalance/elect-leader (the leader is gone, so another" in said

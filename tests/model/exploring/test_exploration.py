@@ -59,7 +59,7 @@ def test_a_declared_rule_that_no_transition_applies_is_an_error_where_all_is_exp
     assert run(Settings(profile), _silent).errors == [
         "no transition applies the rule heartbeat/on-a-sunday"
     ]
-    part = run(Settings(profile, spaces=("order",)), _silent)
+    part = run(Settings(profile, instances=("order",)), _silent)
     assert part.errors == []
     assert "heartbeat/on-a-sunday" in part.unreached
 
@@ -89,7 +89,7 @@ def test_an_instance_with_more_states_than_allowed_stops_the_exploration(
     def keep(name: str, _space: StateSpace) -> None:
         kept.append(name)
 
-    settings = Settings(OLD, spaces=("metadata", "storing"), most_states=allowed)
+    settings = Settings(OLD, instances=("metadata", "storing"), most_states=allowed)
     with pytest.raises(TooManyStatesError, match=f"storing has more than {allowed} states"):
         run(settings, _silent, keep)
     assert kept == ["metadata"]  # which has exactly as many
@@ -97,8 +97,10 @@ def test_an_instance_with_more_states_than_allowed_stops_the_exploration(
 
 def test_the_shortest_witness_of_all_instances_is_the_witness() -> None:
     small = ("membership", "metadata", "storing")
-    found = run(Settings(OLD, spaces=small, witness="sync/stable"), _silent)
-    alone = [run(Settings(OLD, spaces=(name,), witness="sync/stable"), _silent) for name in small]
+    found = run(Settings(OLD, instances=small, witness="sync/stable"), _silent)
+    alone = [
+        run(Settings(OLD, instances=(name,), witness="sync/stable"), _silent) for name in small
+    ]
     assert found.witness is not None
     assert "sync/stable" in found.witness.steps[-1].outcome.fired
     assert all("sync/stable" not in step.outcome.fired for step in found.witness.steps[:-1])
@@ -109,10 +111,10 @@ def test_the_shortest_witness_of_all_instances_is_the_witness() -> None:
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        (Settings(PROFILE, spaces=("outer",)), "known: membership, metadata, storing, order"),
+        (Settings(PROFILE, instances=("outer",)), "known: membership, metadata, storing, order"),
         (Settings(PROFILE, witness="sync/stabel"), "nearest are sync/stable"),
         (
-            Settings(PROFILE, spaces=("metadata",), witness="log/hold"),
+            Settings(PROFILE, instances=("metadata",), witness="log/hold"),
             "no transition of meta",
         ),
         (Settings(PROFILE, symmetry=False, witness="sync/stable"), "with symmetry"),
