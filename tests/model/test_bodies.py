@@ -1,4 +1,4 @@
-"""Bodies: every record survives the way to JSON and back, and what does not fit is named."""
+"""Bodies: each record is written as JSON and read back, and a malformed body is rejected."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
 
 @pytest.mark.parametrize("api", REQUESTS)
 @given(data=st.data())
-def test_a_request_survives_the_way_to_json_and_back(api: str, data: st.DataObject) -> None:
+def test_a_request_is_read_back_from_its_json(api: str, data: st.DataObject) -> None:
     version = data.draw(st.integers(0, VERSIONS[api]))
     request = trim(data.draw(_values(REQUESTS[api])), version)
     if isinstance(request, LeaveGroupRequest) and version < 3:
@@ -65,7 +65,7 @@ def test_a_request_survives_the_way_to_json_and_back(api: str, data: st.DataObje
 
 @pytest.mark.parametrize("api", RESPONSES)
 @given(data=st.data())
-def test_a_response_survives_the_way_to_json_and_back(api: str, data: st.DataObject) -> None:
+def test_a_response_is_read_back_from_its_json(api: str, data: st.DataObject) -> None:
     version = data.draw(st.integers(0, VERSIONS[api]))
     response = trim(data.draw(_values(RESPONSES[api])), version)
     body = json.loads(json.dumps(encode(response, version)))
@@ -76,7 +76,7 @@ def test_field_names_are_those_of_kafkas_definitions() -> None:
     assert camel("session_timeout_ms") == "sessionTimeoutMs"
 
 
-def test_a_version_carries_no_field_that_it_does_not_have() -> None:
+def test_a_version_has_only_its_own_fields() -> None:
     body = encode(JoinGroupResponse(ErrorCode.NONE, protocol_type="consumer"), 6)
     assert "protocolType" not in body
     assert body["protocolName"] == ""
@@ -88,14 +88,14 @@ def test_leader_gets_skip_assignment_from_version_9_on() -> None:
     assert "skipAssignment" not in encode(answer, 8)
 
 
-def test_before_batches_the_error_of_the_one_member_is_that_of_the_answer() -> None:
+def test_leave_group_before_version_3_has_the_error_of_its_only_member() -> None:
     error = ErrorCode.UNKNOWN_MEMBER_ID
     left = LeaveGroupResponse(ErrorCode.NONE, (MemberResponse("m", None, error),))
     assert encode(left, 2) == {"errorCode": 25}
     assert encode(left, 3)["errorCode"] == 0
 
 
-def test_an_error_code_unknown_to_the_vocabulary_is_still_an_answer() -> None:
+def test_an_error_code_outside_the_vocabulary_is_read_as_a_number() -> None:
     assert decode_response("Heartbeat", 4, {"errorCode": 29}) == (29,)
 
 
@@ -119,13 +119,13 @@ def test_an_error_code_unknown_to_the_vocabulary_is_still_an_answer() -> None:
         ("JoinGroup", {"errorCode": 0, "members": 1}, r"JoinGroup.members: expected a list"),
     ],
 )
-def test_a_body_that_does_not_fit_is_refused_with_the_path_of_the_field(
+def test_a_malformed_body_is_rejected_with_the_path_of_the_field(
     api: str, body: object, complaint: str
 ) -> None:
     with pytest.raises(MalformedBodyError, match=complaint):
         decode_response(api, 7, body)
 
 
-def test_a_request_to_leave_before_batches_names_its_member() -> None:
+def test_leave_group_before_version_3_names_its_member() -> None:
     with pytest.raises(MalformedBodyError, match="memberId: expected a string"):
         decode_request("LeaveGroup", 1, {"groupId": "g"})

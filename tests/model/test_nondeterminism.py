@@ -1,4 +1,4 @@
-"""What Kafka leaves open: each is named, and is open where it applies and nowhere else."""
+"""Kafka's nondeterminism: each source has a name, and applies where it says and nowhere else."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from support.play import PARTITION, SESSION_MS, Play
 PAGE = Path(__file__).parents[2] / "docs" / "nondeterminism.md"
 
 
-def test_each_source_is_open_in_one_way() -> None:
+def test_each_source_has_one_way_of_handling() -> None:
     assert set(HANDLING) == set(Choice)
     assert set(HANDLING.values()) == set(Handling)
 
@@ -48,7 +48,7 @@ def test_each_choice_of_the_model_names_a_source_and_each_of_these_is_chosen() -
 @pytest.mark.parametrize(
     ("early", "error"), [(True, ErrorCode.NONE), (False, ErrorCode.UNKNOWN_MEMBER_ID)]
 )
-def test_deadline_a_heartbeat_comes_before_the_session_timer_or_after_it(
+def test_deadline_a_heartbeat_is_handled_before_the_session_timer_or_after_it(
     *, early: bool, error: ErrorCode
 ) -> None:
     play = Play()
@@ -57,9 +57,7 @@ def test_deadline_a_heartbeat_comes_before_the_session_timer_or_after_it(
     assert play.heartbeat(member.member_id, member.generation_id) is error
 
 
-def test_append_window_a_join_between_append_and_completion_makes_the_assignments_outdated() -> (
-    None
-):
+def test_append_window_a_join_before_the_release_makes_the_assignments_outdated() -> None:
     play = Play()
     member = play.first_member()
     play.do(HoldAppends())
@@ -74,9 +72,7 @@ def test_append_window_a_join_between_append_and_completion_makes_the_assignment
 @pytest.mark.parametrize(
     ("joins_ms", "ends_ms"), [((0,), 3_000), ((0, 2_000), 6_000), ((0, 2_000, 5_000), 9_000)]
 )
-def test_initial_delay_it_ends_later_the_later_members_come(
-    joins_ms: tuple[int, ...], ends_ms: int
-) -> None:
+def test_initial_delay_each_new_member_prolongs_it(joins_ms: tuple[int, ...], ends_ms: int) -> None:
     play, now_ms = Play(), 0
     for at_ms in joins_ms:
         play.wait(at_ms - now_ms)
@@ -97,7 +93,7 @@ def test_over_max_size_the_last_member_to_join_is_rejected(order: tuple[str, str
     assert [m.group_instance_id for m in play.group.members] == [order[0]]
 
 
-def test_failover_a_generation_that_was_not_recorded_comes_again() -> None:
+def test_failover_the_number_of_a_generation_that_was_not_recorded_is_used_again() -> None:
     play = Play()
     member = play.stable_member()
     play.join()
@@ -117,7 +113,7 @@ def test_unanswered_member_removed_with_a_parked_sync_never_gets_a_response() ->
     assert leader.member_id not in play.member_ids
 
 
-def test_words_no_answer_has_throttle_times_messages_or_reasons() -> None:
+def test_words_no_response_has_a_throttle_time_a_message_or_a_reason() -> None:
     fields = {
         field
         for answer in vars(vocabulary).values()

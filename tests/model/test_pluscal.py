@@ -77,7 +77,7 @@ def test_the_record_has_an_up_to_date_row_for_each_instance() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", _small())
-def test_tlc_finds_what_is_on_record(name: str, tmp_path: Path) -> None:
+def test_tlc_finds_what_the_record_has(name: str, tmp_path: Path) -> None:
     assert checked(CASES[name], tmp_path) == ROWS[name]
 
 

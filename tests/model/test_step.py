@@ -31,7 +31,7 @@ def test_an_action_has_an_outcome_for_every_combination_of_its_choices(arities: 
     assert len({outcome.fired for outcome in found}) == len(found) == expected
 
 
-def test_choices_that_come_to_the_same_are_one_outcome() -> None:
+def test_choices_with_the_same_result_are_one_outcome() -> None:
     def act(step: Step) -> None:
         step.choose(Choice.LEADER, "abc")
 

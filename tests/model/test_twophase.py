@@ -108,7 +108,7 @@ def test_the_counterexample_of_an_invariant_is_a_shortest_path(space: StateSpace
     assert str(inputs[-1]) == "decide"
 
 
-def test_every_state_can_be_left_but_those_where_the_same_repeats_for_ever(
+def test_the_terminal_states_are_all_aborted_or_all_committed(
     space: StateSpace,
 ) -> None:
     graph = StateGraph(space)
@@ -141,7 +141,7 @@ def test_a_wrong_implementation_is_found_with_the_fewest_inputs(
     assert replay(space.instance, ports["Commit"](), finding.inputs) is None
 
 
-def test_the_engine_says_nothing_of_kafka() -> None:
+def test_the_engine_has_no_word_of_kafka() -> None:
     words = re.compile(
         r"kafka|group(?!check|by)|member|consumer|broker|coordinator|rebalance|offset|partition|topic"
     )

@@ -1,4 +1,4 @@
-"""Article 001: votes and ballots, generations, timeouts, and the partition of a group, in figures.
+"""Article 001: votes, generations, timeouts, and the partition of a group, with its figures.
 
 The rules are those of Kafka 2.7.
 """
@@ -58,7 +58,7 @@ def test_of_strategies_a_to_d_two_members_vote_for_b_and_one_for_a() -> None:
 
 
 @pytest.mark.parametrize("offers", list(permutations(VOTERS)), ids=str)
-def test_strategy_b_is_chosen_in_whatever_order_the_three_members_come(
+def test_strategy_b_is_chosen_in_any_order_of_the_three_members(
     offers: tuple[tuple[str, ...], ...],
 ) -> None:
     assert _chosen(*offers) == "B"
@@ -82,7 +82,7 @@ def test_range_and_round_robin_count_twice_and_sticky_once() -> None:
 @pytest.mark.parametrize(
     "offers", [BALLOTS, (("range",), ("range",), ("roundrobin",))], ids=["ballots", "set"]
 )
-def test_a_third_member_that_shares_no_strategy_with_both_others_is_refused(
+def test_a_third_member_that_shares_no_strategy_with_both_others_is_rejected(
     offers: tuple[tuple[str, ...], ...],
 ) -> None:
     # The article counts these as the strategies of one group. In Kafka there is no such group:
@@ -111,7 +111,7 @@ def _stable(*names: str, **settings: int) -> Consumers:
     return group
 
 
-def test_a_group_of_three_is_in_generation_2_when_one_has_left_and_in_3_when_one_has_come() -> None:
+def test_a_group_of_three_is_in_generation_2_after_a_leave_and_in_3_after_a_join() -> None:
     group = _stable("C1", "C2", "C3")
     assert group.members == ["C1", "C2", "C3"]
     group.leave("C2")
@@ -125,7 +125,7 @@ def test_a_group_of_three_is_in_generation_2_when_one_has_left_and_in_3_when_one
     for name in ("C1", "C3", "C4"):
         group.sync(name)
     assert (group.play.generation_id, group.members) == (3, ["C1", "C3", "C4"])
-    # Who is of an older generation cannot commit any more.
+    # A member of an older generation cannot commit.
     assert group.commit("C1", generation_id=3) is ErrorCode.NONE
     assert group.commit("C1", generation_id=2) is ErrorCode.ILLEGAL_GENERATION
 
@@ -177,13 +177,13 @@ def test_a_silent_members_session_starts_the_rebalance_of_a_stable_group() -> No
 def test_a_session_timeout_is_at_least_6_s_and_at_most_30_min_or_5(
     version: str, longest_s: int
 ) -> None:
-    def refused(session_ms: int) -> bool:
+    def rejected(session_ms: int) -> bool:
         call = Play(PROFILES[version]).join(session_ms=session_ms)
         return call.answered and call.answer.error_code is ErrorCode.INVALID_SESSION_TIMEOUT
 
     longest_ms = longest_s * 1_000
     timeouts_ms = (5_999, 6_000, longest_ms, longest_ms + 1)
-    assert [refused(ms) for ms in timeouts_ms] == [True, False, False, True]
+    assert [rejected(ms) for ms in timeouts_ms] == [True, False, False, True]
 
 
 # Step 4 of a JoinGroup: whether the group is full depends on its state.
@@ -200,12 +200,10 @@ def test_an_empty_group_is_never_full() -> None:
     assert refused.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
 
 
-def test_a_group_that_prepares_a_rebalance_is_full_when_as_many_wait_and_who_waits_is_let_in() -> (
-    None
-):
+def test_a_rebalancing_group_is_full_when_so_many_members_wait_for_it() -> None:
     group = _stable("C1", "C2", group_max_size=2)
     group.join("C1")
-    # A stranger is let in, for one waits so far, though there are two members.
+    # A new member is admitted: one waits so far, though there are two members.
     third = group.join("C3")
     assert not third.answered
     again = group.join("C1")
@@ -222,7 +220,7 @@ def test_a_group_that_prepares_a_rebalance_is_full_when_as_many_wait_and_who_wai
 
 
 @pytest.mark.parametrize("state", ["CompletingRebalance", "Stable"])
-def test_any_other_group_is_full_when_it_has_as_many_members_and_each_of_them_is_let_in(
+def test_any_other_group_is_full_when_it_has_so_many_members_and_admits_each_of_them(
     state: str,
 ) -> None:
     group = _stable("C1", "C2", group_max_size=3)

@@ -37,7 +37,7 @@ def test_a_heartbeat_at_4_s_keeps_a_member_of_a_stable_group_alive_until_14_s() 
     assert [group.deadline_s(name) for name in NAMES] == [10, 14]
 
 
-def test_a_heartbeat_while_a_rebalance_is_prepared_counts_though_it_says_to_join_again() -> None:
+def test_a_heartbeat_during_the_join_phase_counts_though_it_returns_an_error() -> None:
     group = _stable()
     group.at(4)
     group.join("C1")
@@ -46,7 +46,7 @@ def test_a_heartbeat_while_a_rebalance_is_prepared_counts_though_it_says_to_join
     assert group.deadline_s("C2") == 14
 
 
-def test_a_heartbeat_before_the_assignments_is_refused_and_does_not_count() -> None:
+def test_a_heartbeat_before_the_assignments_fails_and_does_not_count() -> None:
     group = _joined()
     group.at(4)
     assert group.heartbeat("C2") is ErrorCode.REBALANCE_IN_PROGRESS
@@ -76,8 +76,8 @@ def test_a_join_that_is_answered_at_once_carries_no_heartbeat() -> None:
     assert group.deadline_s("C2") == 10
 
 
-def test_a_leader_that_joins_again_unchanged_starts_a_rebalance_and_a_follower_does_not() -> None:
-    # The articles have none of it where the metadata has not changed, or the member is no leader;
+def test_a_leader_that_rejoins_unchanged_starts_a_rebalance_and_a_follower_does_not() -> None:
+    # The articles have no rebalance if the metadata is unchanged or the member is no leader;
     # in Kafka both have to be so (GroupCoordinator.scala:197).
     group = _stable()
     assert group.join("C2").answered
@@ -86,7 +86,7 @@ def test_a_leader_that_joins_again_unchanged_starts_a_rebalance_and_a_follower_d
     assert group.play.state == "PreparingRebalance"
 
 
-def test_before_the_assignments_a_followers_sync_is_kept_until_the_leaders_comes() -> None:
+def test_the_sync_of_a_follower_waits_for_the_sync_of_the_leader() -> None:
     # The articles say that none but the leader's is handled then.
     group = _joined()
     follower = group.sync("C2")
@@ -95,7 +95,7 @@ def test_before_the_assignments_a_followers_sync_is_kept_until_the_leaders_comes
     assert follower.answer.assignment == b"1"
 
 
-def test_a_member_too_many_for_the_partitions_is_assigned_nothing() -> None:
+def test_a_member_without_a_partition_gets_an_empty_assignment() -> None:
     group = _stable()
     assert [group.received(name) for name in NAMES] == [[b"0"], [b""]]
 

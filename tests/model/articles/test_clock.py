@@ -1,4 +1,4 @@
-"""Article 002: how long a rebalance waits, and when each session ends, to the second.
+"""Article 002: how long a rebalance waits, and when each session ends, in seconds.
 
 Seconds are those after 10:00:00 where the article gives times of day. The rules are those of Kafka
 0.10.0. While a request of a member is parked its session cannot end, so the model has no timer
@@ -31,7 +31,7 @@ def _two_of_10_and_5_s() -> Consumers:
     return Consumers("0.10.0", {"C1": 10, "C2": 5}, group_min_session_timeout_ms=5_000)
 
 
-def test_first_member_does_not_wait_however_long_its_session_timeout() -> None:
+def test_first_member_does_not_wait_for_its_session_timeout() -> None:
     group = _two_of_10_and_5_s()
     assert group.join("C1").answered
     assert group.join_deadline_s() is None
@@ -48,7 +48,7 @@ def test_of_session_timeouts_of_10_and_5_s_the_longer_one_limits_the_rebalance(
     assert group.join_deadline_s() == 10
 
 
-def test_a_second_member_waits_10_s_for_the_first_whose_session_timeout_that_is() -> None:
+def test_a_second_member_waits_10_s_for_the_session_of_the_first() -> None:
     group = _two_of_10_and_5_s()
     _stable(group, "C1")
     second = group.join("C2")
@@ -61,7 +61,7 @@ def test_a_second_member_waits_10_s_for_the_first_whose_session_timeout_that_is(
     assert group.members == ["C2"]
 
 
-def test_a_first_member_that_joins_again_within_10_s_stays() -> None:
+def test_a_first_member_that_rejoins_within_10_s_stays() -> None:
     group = _two_of_10_and_5_s()
     _stable(group, "C1")
     second = group.join("C2")
@@ -71,9 +71,7 @@ def test_a_first_member_that_joins_again_within_10_s_stays() -> None:
     assert group.members == ["C1", "C2"]
 
 
-def test_the_session_of_the_missing_member_ends_the_wait_before_the_rebalance_timeout_does() -> (
-    None
-):
+def test_the_session_of_the_missing_member_ends_before_the_rebalance_timeout() -> None:
     # The article has a new member wait for as long as the timeout. But in this version no
     # heartbeat counts while a rebalance is prepared, so a session always ends first.
     group = _stable(Consumers("0.10.0", {"C1": 10, "C2": 20}), "C1")
@@ -106,7 +104,7 @@ def test_a_member_of_5_s_that_is_admitted_at_0_s_has_until_5_s() -> None:
     assert group.members == ["C1"]
 
 
-def test_its_sync_at_1_s_gives_it_until_6_s() -> None:
+def test_a_member_of_5_s_that_syncs_at_1_s_has_until_6_s() -> None:
     group = _member_of_5_s()
     group.sync("C1")
     group.at(1)
@@ -118,7 +116,7 @@ def test_its_sync_at_1_s_gives_it_until_6_s() -> None:
     assert group.members == ["C1"]
 
 
-def test_if_its_sync_waits_until_3_s_the_answer_gives_it_until_8_s() -> None:
+def test_a_member_of_5_s_whose_sync_is_answered_at_3_s_has_until_8_s() -> None:
     group = _member_of_5_s()
     group.at(1)
     second = group.sync("C2")
@@ -133,7 +131,7 @@ def test_if_its_sync_waits_until_3_s_the_answer_gives_it_until_8_s() -> None:
     assert group.members == ["C1"]
 
 
-def test_a_member_of_5_s_whose_sync_waits_for_longer_than_that_is_alive() -> None:
+def test_a_member_of_5_s_does_not_expire_while_its_sync_waits() -> None:
     group = _member_of_5_s()
     group.at(1)
     second = group.sync("C2")
@@ -144,7 +142,7 @@ def test_a_member_of_5_s_whose_sync_waits_for_longer_than_that_is_alive() -> Non
     assert group.deadline_s("C2") == 55
 
 
-def test_a_heartbeat_counts_from_when_it_came_and_in_stable_alone() -> None:
+def test_a_heartbeat_restarts_the_session_only_in_stable() -> None:
     # The article says that a heartbeat is handled without any condition.
     group = _stable(Consumers("0.10.0"), "C1")
     group.at(4)
@@ -222,7 +220,7 @@ def _third_joins_two() -> Consumers:
     return group
 
 
-def test_two_members_and_one_of_40_s_that_come_until_10_00_15_have_until_25_35_and_55() -> None:
+def test_two_members_and_one_of_40_s_that_join_until_10_00_15_have_until_25_35_and_55() -> None:
     group = _third_joins_two()
     # Not until 10:00:13, and not even until 10:00:10: it waits, and so it is alive.
     assert group.deadline_s("C1") is None
@@ -236,7 +234,7 @@ def test_two_members_and_one_of_40_s_that_come_until_10_00_15_have_until_25_35_a
     assert [group.generation(name) for name in THREE] == [3, 3, 3]
 
 
-def test_if_the_second_is_not_back_at_10_00_20_the_others_go_on_without_it() -> None:
+def test_the_others_go_on_at_10_00_20_without_the_second_member() -> None:
     group = _third_joins_two()
     group.at(20 - JUST)
     assert group.members == ["C1", "C2", "C3"]

@@ -17,18 +17,18 @@ ROUND: Trail = ("PreparingRebalance", "CompletingRebalance", "Stable")
 THREE = {"C1": b"0", "C2": b"1", "C3": b"2"}
 
 
-def _everybody_leaves(group: Consumers, *names: str) -> None:
-    # The article has the group be left; in Kafka a rebalance begins with the first that leaves,
-    # and the group dies when the last has gone.
+def _all_leave(group: Consumers, *names: str) -> None:
+    # In Kafka a rebalance begins when the first member leaves, and the group is dead when the
+    # last has left.
     trail = group.play.trail
     for name in names:
         group.leave(name)
     assert group.play.trail == (*trail, "PreparingRebalance", "Dead")
 
 
-def test_three_that_join_at_once_make_a_group_prepare_twice_and_are_called_back_once() -> None:
+def test_three_members_that_join_at_once_rebalance_twice_and_are_called_back_once() -> None:
     group = Consumers("0.10.0")
-    # The third is the first to be handled, and alone it need not wait for anybody.
+    # The third is the first to be handled, and alone it need not wait.
     assert group.join("C3").answer.generation_id == 1
     assert group.play.state == "CompletingRebalance"
     second, first = group.join("C2"), group.join("C1")
@@ -46,10 +46,10 @@ def test_three_that_join_at_once_make_a_group_prepare_twice_and_are_called_back_
     assert group.play.trail == (*BEGINNING, *ROUND[:2], *ROUND)
     assert group.joins_sent == {"C1": 1, "C2": 1, "C3": 2}
     assert [group.received(name) for name in THREE] == [[b"0"], [b"1"], [b"2"]]
-    _everybody_leaves(group, "C1", "C2", "C3")
+    _all_leave(group, "C1", "C2", "C3")
 
 
-def test_two_that_join_a_stable_group_make_a_second_rebalance_for_its_first_member_alone() -> None:
+def test_two_members_that_join_a_stable_group_start_its_second_rebalance() -> None:
     group = Consumers("0.10.0")
     group.join("C1")
     group.sync("C1", {"C1": b"012"})
@@ -71,10 +71,10 @@ def test_two_that_join_a_stable_group_make_a_second_rebalance_for_its_first_memb
     assert group.play.trail == (*BEGINNING, *ROUND, *ROUND)
     assert group.joins_sent == {"C1": 2, "C2": 1, "C3": 1}
     assert [group.received(name) for name in THREE] == [[b"012", b"0"], [b"1"], [b"2"]]
-    _everybody_leaves(group, "C1", "C2", "C3")
+    _all_leave(group, "C1", "C2", "C3")
 
 
-def test_three_that_join_one_after_another_are_called_back_three_times_twice_and_once() -> None:
+def test_three_members_that_join_in_turn_are_called_back_three_times_twice_and_once() -> None:
     group = Consumers("0.10.0")
     group.join("C1")
     group.sync("C1", {"C1": b"012"})
@@ -98,4 +98,4 @@ def test_three_that_join_one_after_another_are_called_back_three_times_twice_and
     assert group.received("C1") == [b"012", b"01", b"0"]
     assert group.received("C2") == [b"2", b"1"]
     assert group.received("C3") == [b"2"]
-    _everybody_leaves(group, "C1", "C2", "C3")
+    _all_leave(group, "C1", "C2", "C3")

@@ -49,7 +49,7 @@ def _joined_again(lost: str) -> Consumers:
     return group
 
 
-def test_a_follower_that_missed_its_answer_gets_it_again_at_once_from_a_stable_group() -> None:
+def test_a_follower_whose_response_was_lost_gets_it_again_from_a_stable_group() -> None:
     group = _joined_again(lost="C3")
     second = group.sync("C2")
     assert not second.answered
@@ -67,7 +67,7 @@ def test_a_follower_that_missed_its_answer_gets_it_again_at_once_from_a_stable_g
 
 
 def test_follower_that_never_got_its_id_joins_as_a_new_member() -> None:
-    # The article does not tell it from the one above. Its JoinGroup has no id to be known by.
+    # The article does not distinguish it from the one above. Its JoinGroup has no member id.
     group = Consumers("0.10.0")
     group.join("C1")
     group.join("C2", lost=True)
@@ -80,7 +80,7 @@ def test_follower_that_never_got_its_id_joins_as_a_new_member() -> None:
     assert group.members == ["C1", "C2", "C2"]
 
 
-def test_a_leader_that_missed_its_answer_gets_it_again_at_once_while_the_others_wait() -> None:
+def test_a_leader_whose_response_was_lost_gets_it_again_while_the_others_wait() -> None:
     group = _joined_again(lost="C1")
     followers = [group.sync("C2"), group.sync("C3")]
     again = group.join("C1")
@@ -95,7 +95,7 @@ def test_a_leader_that_missed_its_answer_gets_it_again_at_once_while_the_others_
     assert group.play.state == "Stable"
 
 
-def test_a_leader_that_assigned_while_a_new_member_came_is_sent_back_to_join() -> None:
+def test_a_leader_that_syncs_after_a_new_member_joined_has_to_rejoin() -> None:
     group = Consumers("0.10.0")
     group.join("C1")
     assert group.play.state == "CompletingRebalance"
@@ -108,7 +108,7 @@ def test_a_leader_that_assigned_while_a_new_member_came_is_sent_back_to_join() -
     assert [call.answer.generation_id for call in (first, second)] == [2, 2]
 
 
-def test_a_sync_before_the_leaders_waits_for_it_and_one_after_it_is_answered_at_once() -> None:
+def test_a_sync_before_that_of_the_leader_waits_for_it() -> None:
     group = _joined(*NAMES)
     second = group.sync("C2")
     assert not second.answered
@@ -122,7 +122,7 @@ def test_a_sync_before_the_leaders_waits_for_it_and_one_after_it_is_answered_at_
     assert [len(group.received(name)) for name in NAMES] == [1, 1, 1]
 
 
-def test_who_leaves_while_others_wait_for_it_to_join_again_lets_them_go_on() -> None:
+def test_the_join_phase_ends_when_the_missing_member_leaves() -> None:
     group = _stable("C1", "C2")
     third, first = group.join("C3"), group.join("C1")
     assert [call.answered for call in (third, first)] == [False, False]
@@ -132,7 +132,7 @@ def test_who_leaves_while_others_wait_for_it_to_join_again_lets_them_go_on() -> 
     assert group.members == ["C1", "C3"]
 
 
-def test_member_that_leaves_while_others_are_missing_does_not_complete_the_join_phase() -> None:
+def test_the_join_phase_goes_on_when_a_member_leaves_and_another_is_missing() -> None:
     group = _stable("C1", "C2")
     third = group.join("C3")
     group.leave("C2")
@@ -142,7 +142,7 @@ def test_member_that_leaves_while_others_are_missing_does_not_complete_the_join_
     assert third.answered
 
 
-def test_who_leaves_before_the_assignments_sends_those_that_wait_for_them_back_to_join() -> None:
+def test_members_that_wait_for_assignments_rejoin_when_another_leaves() -> None:
     group = _joined(*NAMES)
     second = group.sync("C2")
     group.leave("C3")
@@ -156,7 +156,7 @@ def test_who_leaves_before_the_assignments_sends_those_that_wait_for_them_back_t
     assert (group.received("C1"), group.received("C2")) == ([b"02"], [b"1"])
 
 
-def test_who_leaves_a_stable_group_starts_a_rebalance_of_the_others() -> None:
+def test_a_member_that_leaves_a_stable_group_starts_a_rebalance() -> None:
     group = _stable(*NAMES)
     group.leave("C3")
     assert group.play.state == "PreparingRebalance"
@@ -167,7 +167,7 @@ def test_who_leaves_a_stable_group_starts_a_rebalance_of_the_others() -> None:
 
 
 @pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance", "Stable"])
-def test_a_group_that_its_last_member_leaves_is_removed_in_whatever_state(state: str) -> None:
+def test_a_group_is_removed_in_any_state_when_its_last_member_leaves(state: str) -> None:
     group = Consumers("0.10.0")
     group.join("C1")
     if state != "CompletingRebalance":

@@ -1,4 +1,4 @@
-"""Requests at which Kafka fails, which clients see as an unknown server error."""
+"""Requests on which Kafka throws: clients get an unknown server error."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def test_kafka_fails_when_a_pending_id_leaves_with_an_instance(
 
 
 @holds("staticMemberReJoinWithIllegalArgumentAsMissingOldMember")
-def test_kafka_fails_when_an_instance_comes_back_whose_member_was_put_out_without_it() -> None:
+def test_kafka_fails_when_an_instance_id_rejoins_whose_member_was_rejected_without_it() -> None:
     play = Play(group_max_size=2)
     leader, follower = play.static_pair()
     play.join(leader.member_id, instance="A", protocols=SEVERAL)
     third = play.join()
     assert play.state == "PreparingRebalance"
-    put_out = play.join(follower.member_id).answer  # two others wait already
-    assert put_out.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    rejected = play.join(follower.member_id).answer  # two others wait already
+    assert rejected.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert play.member_ids == {leader.member_id, third.answer.member_id}
     assert play.leave(third.answer.member_id) == [ErrorCode.NONE]
     failed = play.join(instance="B").answer
@@ -60,7 +60,7 @@ def test_kafka_fails_when_an_instance_comes_back_whose_member_was_put_out_withou
 @holds(
     "staticMemberRejoinWithUnknownMemberIdAndChangeOfProtocolWhileSelectProtocolUnchangedPersistenceFailure"
 )
-def test_a_restart_whose_new_id_cannot_be_stored_fails_and_the_old_id_stays_good() -> None:
+def test_restart_whose_new_id_fails_to_append_fails_and_the_old_id_stays_valid() -> None:
     play = Play()
     leader, follower = play.static_pair()
     play.do(FailAppends(1, ErrorCode.MESSAGE_TOO_LARGE))

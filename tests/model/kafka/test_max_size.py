@@ -1,6 +1,8 @@
-"""group.max.size: who is one too many, and that those who are in stay in."""
+"""group.max.size: a full group rejects new members and keeps those that it has."""
 
 from __future__ import annotations
+
+import pytest
 
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.vocabulary import (
@@ -24,67 +26,47 @@ def _errors(calls: Calls) -> list[ErrorCode]:
     return [call.answer.error_code for call in calls]
 
 
-def _given_ids(play: Play, how_many: int) -> list[str]:
+def _pending_ids(play: Play, how_many: int) -> list[str]:
     calls: Calls = [play.join(id_required=True) for _ in range(how_many)]
     assert _errors(calls) == [ErrorCode.MEMBER_ID_REQUIRED] * how_many
     return [call.answer.member_id for call in calls]
 
 
-@holds("testJoinGroupShouldReceiveErrorIfGroupOverMaxSize")
-def test_join_of_a_full_group_is_rejected_without_a_member_id() -> None:
+@holds(
+    "testJoinGroupShouldReceiveErrorIfGroupOverMaxSize",
+    "testDynamicMembersJoinGroupWithMaxSize",
+    "testDynamicMembersJoinGroupWithMaxSizeAndRequiredKnownMember",
+    "testStaticMembersJoinGroupWithMaxSize",
+)
+@pytest.mark.parametrize("kind", ["dynamic", "pending", "static"])
+def test_a_full_group_rejects_one_member_more_and_lets_the_others_rejoin(kind: str) -> None:
     play = Play(group_max_size=MOST)
-    calls: Calls = [play.join() for _ in range(MOST)]
-    play.wait(2 * DELAY_MS)
-    assert _errors(calls) == [NONE] * MOST
-    late = play.join().answer
-    assert (late.error_code, late.member_id) == (FULL, "")
-    assert play.state == "CompletingRebalance"
-
-
-@holds("testDynamicMembersJoinGroupWithMaxSizeAndRequiredKnownMember")
-def test_more_ids_are_given_out_than_there_is_room_and_the_last_to_use_theirs_have_none() -> None:
-    play = Play(group_max_size=MOST)
-    ids = _given_ids(play, MOST + 1)
-    calls: Calls = [play.join(member_id, id_required=True) for member_id in ids]
+    instances = [f"instance {i}" if kind == "static" else None for i in range(MOST + 1)]
+    ids = _pending_ids(play, MOST + 1) if kind == "pending" else [""] * (MOST + 1)
+    calls: Calls = [
+        play.join(member_id, instance=instance, id_required=kind == "pending")
+        for member_id, instance in zip(ids, instances, strict=True)
+    ]
     play.wait(2 * DELAY_MS)
     assert _errors(calls) == [NONE] * MOST + [FULL]
+    assert calls[-1].answer.member_id == ""
+    if kind != "pending":
+        ids = [call.answer.member_id for call in calls]
     assert play.member_ids == set(ids[:MOST])
-    again: Calls = [play.join(member_id, id_required=True) for member_id in ids]
-    assert _errors(again) == [NONE] * MOST + [FULL]
-    assert play.state == "CompletingRebalance"
-
-
-@holds("testDynamicMembersJoinGroupWithMaxSize")
-def test_who_was_admitted_may_join_a_full_group_again_and_who_was_not_may_not() -> None:
-    play = Play(group_max_size=MOST)
-    calls: Calls = [play.join() for _ in range(MOST + 1)]
-    play.wait(2 * DELAY_MS)
-    assert _errors(calls) == [NONE] * MOST + [FULL]
-    again: Calls = [play.join(call.answer.member_id) for call in calls]
-    assert _errors(again) == [NONE] * MOST + [FULL]
-    assert play.state == "CompletingRebalance"
-
-
-@holds("testStaticMembersJoinGroupWithMaxSize")
-def test_static_members_are_counted_as_any_other() -> None:
-    play = Play(group_max_size=MOST)
-    instances = [f"instance {i}" for i in range(MOST + 1)]
-    calls: Calls = [play.join(instance=instance) for instance in instances]
-    play.wait(2 * DELAY_MS)
-    assert _errors(calls) == [NONE] * MOST + [FULL]
     again: Calls = [
-        play.join(call.answer.member_id, instance=instance)
-        for instance, call in zip(instances, calls, strict=True)
+        play.join(member_id, instance=instance, id_required=kind == "pending")
+        for member_id, instance in zip(ids, instances, strict=True)
     ]
     assert _errors(again) == [NONE] * MOST + [FULL]
     assert play.state == "CompletingRebalance"
-    assert [play.group.static(i) is None for i in instances] == [False] * MOST + [True]
+    if kind == "static":
+        assert [play.group.static(str(i)) is None for i in instances] == [False] * MOST + [True]
 
 
 @holds("testDynamicMembersCanReJoinGroupWithMaxSizeWhileRebalancing")
-def test_who_waits_for_the_rebalance_already_may_join_it_again_though_it_is_full() -> None:
+def test_a_member_that_waits_for_the_rebalance_of_a_full_group_may_rejoin() -> None:
     play = Play(group_max_size=MOST)
-    ids = _given_ids(play, MOST + 1)
+    ids = _pending_ids(play, MOST + 1)
     for member_id in ids:
         play.join(member_id, id_required=True)
     again: Calls = [play.join(member_id, id_required=True) for member_id in ids]
@@ -94,7 +76,7 @@ def test_who_waits_for_the_rebalance_already_may_join_it_again_though_it_is_full
 
 
 @holds("testLastJoiningMembersAreKickedOutWhenReJoiningGroupWithMaxSize")
-def test_a_group_too_large_for_a_lowered_setting_loses_those_who_join_again_last() -> None:
+def test_a_lowered_maximum_size_rejects_the_members_that_rejoin_last() -> None:
     play = Play(group_max_size=MOST + 2)
     calls: Calls = [play.join(session_ms=3 * SESSION_MS) for _ in range(MOST + 2)]
     play.wait(2 * DELAY_MS)
@@ -107,17 +89,17 @@ def test_a_group_too_large_for_a_lowered_setting_loses_those_who_join_again_last
     assert play.generation_id == 2
 
 
-# What Kafka's tests do not say: a full group forgets member id and instance id each by itself.
+# Kafka has no test of this: a full group forgets the member id and keeps the instance id.
 
 
 def _rejected_without_its_instance_id() -> tuple[Play, str]:
-    """B joins the rebalance of a full group without its instance id, which still stands for it."""
+    """B rejoins a full group without its instance id, which is still registered for it."""
     play = Play(group_max_size=2)
     leader, follower = play.static_pair()
     play.join(leader.member_id, instance="A", protocols=SEVERAL)
     play.join(protocols=SEVERAL)
-    refused = play.join(follower.member_id, protocols=SEVERAL).answer
-    assert refused.error_code is FULL
+    rejected = play.join(follower.member_id, protocols=SEVERAL).answer
+    assert rejected.error_code is FULL
     assert follower.member_id not in play.member_ids
     assert play.state == "CompletingRebalance"
     return play, follower.member_id
@@ -129,7 +111,7 @@ def test_rejected_member_is_unknown_under_its_old_instance_id_and_others_are_fen
         assert play.heartbeat(used, 2, "B") is error
         assert play.sync(used, 2, instance="B").answer.error_code is error
         assert play.commit(used, 2, instance="B") is error
-    play.leave(MemberIdentity("", "A"))  # so that there is room
+    play.leave(MemberIdentity("", "A"))  # so that the group is not full
     for used, error in ((member_id, UNKNOWN), ("made-up", FENCED)):
         assert play.join(used, instance="B", protocols=SEVERAL).answer.error_code is error
 

@@ -1,4 +1,4 @@
-"""A broker that does not own the group's partition of the offsets topic, or is still loading it."""
+"""A broker that does not own the partition of the group, or is loading it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def _join(play: Play, member_id: str = "", instance: str | None = None) -> Error
     "testDescribeGroupWrongCoordinator",
     "testDeleteGroupWithWrongCoordinator",
 )
-def test_a_broker_that_does_not_own_the_group_says_so_to_every_request() -> None:
+def test_every_request_to_another_coordinator_returns_not_coordinator() -> None:
     play = Play()
     play.do(Unload())
     expected = ErrorCode.NOT_COORDINATOR
@@ -53,7 +53,7 @@ def test_a_broker_that_does_not_own_the_group_says_so_to_every_request() -> None
 
 
 @holds("testRequestHandlingWhileLoadingInProgress")
-def test_while_the_group_is_being_loaded_clients_are_put_off_and_afterwards_served() -> None:
+def test_requests_fail_while_the_group_is_loading_and_succeed_afterwards() -> None:
     play = Play()
     play.do(Loading())
     expected = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -71,7 +71,7 @@ def test_while_the_group_is_being_loaded_clients_are_put_off_and_afterwards_serv
 
 
 @holds("testCompleteHeartbeatWithGroupDead")
-def test_no_timer_of_a_group_that_the_broker_no_longer_owns_does_anything() -> None:
+def test_no_timer_of_an_unloaded_group_fires() -> None:
     play = Play()
     play.static_pair()
     play.do(Unload())

@@ -1,4 +1,4 @@
-"""Rebalances of static members: which begin one, and which stay without joining."""
+"""Rebalances of static members: which start one, and which stay without joining."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from support.play import COOPERATIVE, REBALANCE_MS, SESSION_MS, SEVERAL, Play
 
 NONE = ErrorCode.NONE
 LONG_MS = 2 * REBALANCE_MS  # a session that outlasts a rebalance
-OTHER = SEVERAL[1:]  # what all support, and the group has not chosen
+OTHER = SEVERAL[1:]  # which all support, and the group has not chosen
 
 
 def _instances(answer: JoinGroupResponse) -> set[str | None]:
@@ -25,7 +25,7 @@ def _leads(answer: JoinGroupResponse, generation_id: int, instances: set[str | N
 
 
 @holds("staticMemberRejoinAsFollowerWithKnownMemberIdAndNoProtocolChange")
-def test_a_static_follower_that_joins_again_unchanged_starts_no_rebalance() -> None:
+def test_static_follower_that_rejoins_unchanged_starts_no_rebalance() -> None:
     play = Play()
     leader, follower = play.static_pair()
     again = play.join(follower.member_id, instance="B", protocols=SEVERAL).answer
@@ -36,9 +36,7 @@ def test_a_static_follower_that_joins_again_unchanged_starts_no_rebalance() -> N
 
 
 @holds("staticMemberRejoinWithLeaderIdAndKnownMemberId")
-def test_a_static_leader_starts_a_rebalance_that_waits_for_a_silent_follower_until_it_expires() -> (
-    None
-):
+def test_rebalance_of_a_static_leader_waits_until_a_silent_follower_expires() -> None:
     play = Play()
     leader, follower = play.static_pair(session_ms=REBALANCE_MS // 2)
     call = play.join(leader.member_id, instance="A", protocols=SEVERAL)
@@ -53,7 +51,7 @@ def test_a_static_leader_starts_a_rebalance_that_waits_for_a_silent_follower_unt
 
 
 @holds("staticMemberRejoinWithFollowerIdAndChangeOfProtocol")
-def test_a_static_follower_that_changes_its_offer_leads_if_the_leader_does_not_join_again() -> None:
+def test_static_follower_with_other_protocols_leads_if_the_leader_does_not_rejoin() -> None:
     play = Play()
     leader, follower = play.static_pair(session_ms=LONG_MS)
     call = play.join(follower.member_id, instance="B", protocols=OTHER)
@@ -66,7 +64,7 @@ def test_a_static_follower_that_changes_its_offer_leads_if_the_leader_does_not_j
 
 
 @holds("staticMemberRejoinWithKnownLeaderIdToTriggerRebalanceAndFollowerWithChangeofProtocol")
-def test_a_static_leader_starts_one_rebalance_and_a_follower_that_offers_less_another() -> None:
+def test_static_leader_starts_one_rebalance_and_a_follower_with_fewer_protocols_another() -> None:
     play = Play()
     leader, follower = play.static_pair()
     led = play.join(leader.member_id, instance="A", protocols=SEVERAL)
@@ -111,7 +109,7 @@ def test_static_leader_that_does_not_rejoin_in_time_stays_but_is_not_leader(
     assert play.state == "PreparingRebalance"
     again = play.join(follower.member_id, instance="B", protocols=SEVERAL)
     play.wait(REBALANCE_MS)
-    # Which of those that have joined leads is open in Kafka.
+    # Kafka may choose any joined member as the leader.
     as_follower = leads == "the follower"
     play.suppose(lambda group: (group.leader == follower.member_id) is as_follower)
     led, followed = (again.answer, new.answer) if as_follower else (new.answer, again.answer)
@@ -123,7 +121,7 @@ def test_static_leader_that_does_not_rejoin_in_time_stays_but_is_not_leader(
 
 
 def _only_the_static_leader_is_left() -> tuple[Play, JoinGroupResponse]:
-    """No member has joined the rebalance, which goes on: the static one's session does too."""
+    """A rebalance that no member has joined; the session of the static leader goes on."""
     play = Play()
     leader, follower = play.static_pair(session_ms=LONG_MS)
     dynamic = play.join(session_ms=LONG_MS, protocols=SEVERAL)
@@ -163,9 +161,7 @@ def test_rebalance_without_joined_members_ends_when_the_last_static_member_rejoi
 
 
 @holds("testRebalanceCompletesBeforeMemberJoins")
-def test_a_static_member_that_misses_a_rebalance_is_in_the_group_until_its_session_is_over() -> (
-    None
-):
+def test_static_member_that_misses_a_rebalance_stays_until_its_session_ends() -> None:
     play = Play()
     absent = play.stable_member(instance="A", session_ms=20_000, rebalance_ms=24_000)
     call = play.join(session_ms=10_000, rebalance_ms=10_000)
@@ -177,7 +173,7 @@ def test_a_static_member_that_misses_a_rebalance_is_in_the_group_until_its_sessi
     _leads(call.answer, 2, {"A", None})
     assert play.sync(other, 2, {other: b"all"}).answer.error_code is NONE
     assert play.heartbeat(absent.member_id, 1) is ErrorCode.ILLEGAL_GENERATION
-    # With the generation its session restarted, and nothing has prolonged it since.
+    # Its session restarted with the generation.
     for ms, answer in ((9_999, NONE), (9_999, NONE), (2, ErrorCode.REBALANCE_IN_PROGRESS)):
         play.wait(ms)
         assert play.heartbeat(other, 2) is answer

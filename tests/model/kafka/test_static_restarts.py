@@ -1,4 +1,4 @@
-"""Static members that are restarted: they come back without their id and get a new one."""
+"""Static members that restart: they rejoin without their member id and get a new one."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def _listed(answer: JoinGroupResponse) -> list[str | None]:
     return sorted((m.group_instance_id for m in answer.members), key=str)
 
 
-def _goes_on(play: Play, answer: JoinGroupResponse, old: JoinGroupResponse) -> None:
-    """The restarted member is in the generation that stands, under a new id and without a list."""
+def _rejoined(play: Play, answer: JoinGroupResponse, old: JoinGroupResponse) -> None:
+    """The restarted member is in the same generation, under a new id and without a member list."""
     assert (answer.error_code, answer.generation_id) == (NONE, 1)
     assert (answer.protocol_type, answer.members) == ("consumer", ())
     assert answer.member_id not in {"", old.member_id}
@@ -24,11 +24,11 @@ def _goes_on(play: Play, answer: JoinGroupResponse, old: JoinGroupResponse) -> N
 
 
 @holds("staticMemberRejoinWithLeaderIdAndUnknownMemberId")
-def test_restarted_leader_gets_its_old_id_as_the_leader_so_that_it_assigns_nothing() -> None:
+def test_restarted_leader_gets_its_old_id_as_the_leader_and_assigns_nothing() -> None:
     play = Play()
     leader, _ = play.static_pair()
     back = play.join(instance="A", protocols=SEVERAL).answer
-    _goes_on(play, back, leader)
+    _rejoined(play, back, leader)
     assert back.leader == leader.member_id
     again = play.join(leader.member_id, instance="A", protocols=SEVERAL).answer
     assert again.error_code is FENCED
@@ -37,11 +37,11 @@ def test_restarted_leader_gets_its_old_id_as_the_leader_so_that_it_assigns_nothi
 
 
 @holds("staticMemberRejoinAsFollowerWithUnknownMemberId")
-def test_a_restarted_follower_gets_what_it_was_assigned_before() -> None:
+def test_restarted_follower_gets_its_assignment_of_before() -> None:
     play = Play()
     leader, follower = play.static_pair()
     back = play.join(instance="B", protocols=SEVERAL).answer
-    _goes_on(play, back, follower)
+    _rejoined(play, back, follower)
     assert play.member_ids == {leader.member_id, back.member_id}
     synced = play.sync(back.member_id, 1).answer
     assert (synced.error_code, synced.assignment) == (NONE, b"odd")
@@ -50,11 +50,11 @@ def test_a_restarted_follower_gets_what_it_was_assigned_before() -> None:
 @holds(
     "staticMemberRejoinWithUnknownMemberIdAndChangeOfProtocolWhileSelectProtocolUnchanged",
 )
-def test_a_restarted_follower_may_offer_less_if_the_group_would_choose_the_same() -> None:
+def test_restarted_follower_may_drop_protocols_that_the_group_does_not_choose() -> None:
     play = Play()
     _, follower = play.static_pair()
     back = play.join(instance="B", protocols=COOPERATIVE).answer
-    _goes_on(play, back, follower)
+    _rejoined(play, back, follower)
     again = play.join(follower.member_id, instance="B", protocols=COOPERATIVE).answer
     assert again.error_code is FENCED
     assert play.sync(follower.member_id, 1, instance="B").answer.error_code is FENCED
@@ -63,7 +63,7 @@ def test_a_restarted_follower_may_offer_less_if_the_group_would_choose_the_same(
 
 
 @holds("staticMemberRejoinWithUnknownMemberIdAndChangeOfProtocolWithSelectedProtocolChanged")
-def test_a_restarted_follower_that_changes_the_choice_starts_a_rebalance() -> None:
+def test_restarted_follower_that_changes_the_chosen_protocol_starts_a_rebalance() -> None:
     play = Play()
     leader, follower = play.static_pair(session_ms=2 * REBALANCE_MS)
     call = play.join(instance="B", protocols=OTHER)
@@ -73,7 +73,7 @@ def test_a_restarted_follower_that_changes_the_choice_starts_a_rebalance() -> No
     assert (back.error_code, back.generation_id) == (NONE, 2)
     assert (back.protocol_type, back.protocol_name) == ("consumer", OTHER[0].name)
     assert back.member_id != follower.member_id
-    # The leader has not joined again: it stays, but leads no more.
+    # The leader has not rejoined: it stays, but is no longer the leader.
     assert back.leader == back.member_id
     assert _listed(back) == ["A", "B"]
     assert play.member_ids == {leader.member_id, back.member_id}
@@ -81,7 +81,7 @@ def test_a_restarted_follower_that_changes_the_choice_starts_a_rebalance() -> No
 
 
 @holds("shouldGetDifferentStaticMemberIdAfterEachRejoin")
-def test_a_static_member_gets_another_id_with_every_restart() -> None:
+def test_static_member_gets_another_id_with_every_restart() -> None:
     play = Play()
     leader, _ = play.static_pair()
     ids = [leader.member_id]
@@ -94,7 +94,7 @@ def test_a_static_member_gets_another_id_with_every_restart() -> None:
 
 
 @holds("staticMemberFenceDuplicateRejoinedFollower")
-def test_who_waits_for_a_rebalance_is_fenced_when_another_comes_under_its_instance_id() -> None:
+def test_parked_join_is_fenced_when_another_member_joins_with_its_instance_id() -> None:
     play = Play()
     _, follower = play.static_pair()
     play.join(protocols=SEVERAL)
@@ -108,7 +108,7 @@ def test_who_waits_for_a_rebalance_is_fenced_when_another_comes_under_its_instan
 
 
 @holds("staticMemberFenceDuplicateSyncingFollowerAfterMemberIdChanged")
-def test_who_waits_for_its_assignment_is_fenced_when_another_comes_and_a_rebalance_begins() -> None:
+def test_parked_sync_is_fenced_when_another_member_joins_with_its_instance_id() -> None:
     play = Play()
     leader, follower = play.static_pair()
     led = play.join(leader.member_id, instance="A", protocols=SEVERAL)
@@ -137,7 +137,7 @@ def test_who_waits_for_its_assignment_is_fenced_when_another_comes_and_a_rebalan
 
 
 @holds("staticMemberFenceDuplicateRejoiningFollowerAfterMemberIdChanged")
-def test_who_joins_with_its_old_id_after_another_came_under_its_instance_id_is_fenced() -> None:
+def test_join_with_the_old_id_of_a_replaced_member_is_fenced() -> None:
     play = Play()
     leader, follower = play.static_pair()
     led = play.join(leader.member_id, instance="A", protocols=SEVERAL)
