@@ -18,7 +18,7 @@ from groupcheck.model.sources import at
 from groupcheck.model.state import Append, GroupAppend, OffsetsAppend, TopicPartition
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import note_removed
-from groupcheck.model.storing.log import error_to_commit
+from groupcheck.model.storing.completions import error_to_commit
 from groupcheck.model.storing.records import (
     TOMBSTONES_END_TRANSACTIONS,
     fail_removal,

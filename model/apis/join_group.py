@@ -30,19 +30,18 @@ from groupcheck.model.rules.guards import (
     replies,
     state_is,
 )
-from groupcheck.model.rules.rebalance import (
-    ADD_MEMBER,
+from groupcheck.model.rules.members import (
     PARK_JOIN,
-    check_join_complete,
     current_generation,
     drop_instance,
     drop_members,
     drop_pending,
-    maybe_prepare_rebalance,
     new_id,
     refused_join,
     supported_by_all,
 )
+from groupcheck.model.rules.membership import ADD_MEMBER
+from groupcheck.model.rules.rebalance import check_join_complete, maybe_prepare_rebalance
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Pending, StaticAppend
 from groupcheck.model.step import Step

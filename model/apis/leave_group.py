@@ -13,18 +13,13 @@ from groupcheck.model.rules.guards import (
     checks_of,
     reply_with,
 )
-from groupcheck.model.rules.rebalance import (
-    REMOVE_MEMBER,
-    check_join_complete,
-    drop_pending,
-    maybe_prepare_rebalance,
-    remove_member,
-    remove_pending,
-)
+from groupcheck.model.rules.members import drop_pending
+from groupcheck.model.rules.membership import REMOVE_MEMBER, remove_member, remove_pending
+from groupcheck.model.rules.rebalance import check_join_complete, maybe_prepare_rebalance
 from groupcheck.model.sources import at
 from groupcheck.model.state import Member
 from groupcheck.model.step import Step
-from groupcheck.model.storing.log import error_to_commit
+from groupcheck.model.storing.completions import error_to_commit
 from groupcheck.model.vocabulary import (
     ErrorCode,
     LeaveGroupRequest,

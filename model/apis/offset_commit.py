@@ -32,7 +32,8 @@ from groupcheck.model.rules.session import RESTART_SESSION
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Offset, OffsetsAppend, TopicPartition, put
 from groupcheck.model.step import Step
-from groupcheck.model.storing.log import COMMITS_ARE_PENDING, commit_response, store_offsets
+from groupcheck.model.storing.completions import COMMITS_ARE_PENDING, commit_response
+from groupcheck.model.storing.log import store_offsets
 from groupcheck.model.storing.revert import HIDES_UNWRITTEN
 from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,

@@ -21,7 +21,7 @@ from groupcheck.model.rules.transactions import forget, forget_with_producers
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, TopicPartition
 from groupcheck.model.step import Step
-from groupcheck.model.storing.log import error_to_commit
+from groupcheck.model.storing.completions import error_to_commit
 from groupcheck.model.storing.records import (
     TOMBSTONES_END_TRANSACTIONS,
     fail_removal,

@@ -33,7 +33,7 @@ class Arrow(NamedTuple):
         return f"{self.source} -> {self.target}"
 
 
-def arrows_of(profile: Profile) -> tuple[Arrow, ...]:
+def kafkas_arrows(profile: Profile) -> tuple[Arrow, ...]:
     """Kafka's arrows: validPreviousStates of each state (GroupMetadata.scala), and the beginning.
 
     Those to Dead are no part of it: Kafka has one from everywhere, and a version's model has those
@@ -126,7 +126,7 @@ class Projection(NamedTuple):
 def project(space: StateSpace) -> Projection:
     """The projection of a state space."""
     profile = space.instance.profile
-    projection = Projection(arrows_of(profile), {}, [])
+    projection = Projection(kafkas_arrows(profile), {}, [])
     for node, edges in enumerate(space.edges):
         before = state_of(space.nodes[node])
         for place, edge in enumerate(edges):

@@ -30,7 +30,7 @@ from groupcheck.model.apis import (
 )
 from groupcheck.model.config import Config
 from groupcheck.model.engine.rules import Part, version_of
-from groupcheck.model.rules import cleanup, rebalance, replacement, retention, timers
+from groupcheck.model.rules import cleanup, membership, replacement, retention, timers
 from groupcheck.model.step import WITHOUT_ZOOKEEPER, Profile
 from groupcheck.model.storing import committed, failover, log, records, revert, waiting
 from groupcheck.model.vocabulary import ErrorCode as E
@@ -51,7 +51,7 @@ PARTS: Final[tuple[Part, ...]] = tuple(
         list_groups,
         delete_groups,
         offset_delete,
-        rebalance,
+        membership,
         replacement,
         timers,
         log,

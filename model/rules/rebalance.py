@@ -2,50 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
-from itertools import islice
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import (
-    Behaviour,
-    Effect,
-    Guard,
-    Version,
-    decide,
-    procedure,
-    rule,
-    table,
-)
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Version, decide, rule, table
 from groupcheck.model.nondeterminism import Choice
-from groupcheck.model.rules.guards import (
-    COMPLETING,
-    EMPTY,
-    PREPARING,
-    STABLE,
-    member_id_of,
-    state_is,
-    static_member_of,
+from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE, state_is
+from groupcheck.model.rules.members import (
+    AREA,
+    current_generation,
+    drop_members,
+    rebalance_timeout_ms,
+    vote_winners,
 )
 from groupcheck.model.rules.retention import START_EMPTY_RETENTION
 from groupcheck.model.rules.session import answer_parked_syncs, restart_session
-from groupcheck.model.rules.subscription import READS_SUBSCRIPTIONS, subscription
+from groupcheck.model.rules.subscription import subscription
 from groupcheck.model.sources import at
-from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member, StaticAppend, put
+from groupcheck.model.state import Group, GroupAppend, JoinTimer, Member
 from groupcheck.model.step import Step
 from groupcheck.model.storing.records import record_empty, remove_group
-from groupcheck.model.vocabulary import (
-    NO_MEMBER_ID,
-    ErrorCode,
-    GroupState,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-    Request,
-)
-
-AREA: Final = "rebalance"
-
+from groupcheck.model.vocabulary import ErrorCode, GroupState, JoinGroupResponse
 
 EMPTY_IS_DEAD: Final = Behaviour(
     "empty-group-is-dead",
@@ -59,136 +35,6 @@ EMPTY_IS_DEAD: Final = Behaviour(
 def first_state(version: Version) -> GroupState:
     """The state in which a version creates a group."""
     return STABLE if EMPTY_IS_DEAD.holds_in(version) else EMPTY
-
-
-REFUSES_WITH_GENERATION_0: Final = Behaviour(
-    "refused-join-has-generation-0",
-    AREA,
-    "a JoinGroup that fails is answered with generation 0, not -1",
-    at("GC:553", "GC:584"),
-)
-
-
-def refused_join(step: Step, error: ErrorCode, member_id: str) -> JoinGroupResponse:
-    """The answer to a JoinGroup that fails."""
-    generation_id = 0 if REFUSES_WITH_GENERATION_0(step) else -1
-    return JoinGroupResponse(error, generation_id, member_id=member_id)
-
-
-def new_id(request: Request) -> str:
-    """The member id that the coordinator makes for a request."""
-    return f"#{request.request_id}"
-
-
-def _joining(step: Step, request: Request) -> Member:
-    """The member whose JoinGroup this is: a static one may have been given a new id."""
-    found = step.existing.member(member_id_of(request)) or static_member_of(step.existing, request)
-    return cast("Member", found)
-
-
-def _take_timeouts(step: Step, request: Request) -> None:
-    body = cast("JoinGroupRequest", request.body)
-    step.group = step.existing.with_member(
-        _joining(step, request)._replace(
-            session_timeout_ms=body.session_timeout_ms,
-            rebalance_timeout_ms=body.rebalance_timeout_ms,
-        )
-    )
-
-
-def _park(step: Step, request: Request) -> None:
-    """Keep the request; an earlier parked JoinGroup of the member will never be answered."""
-    body = cast("JoinGroupRequest", request.body)
-    member = _joining(step, request)
-    step.group = step.existing.with_member(
-        member._replace(
-            protocols=body.protocols,
-            awaiting_join=request.request_id,
-            session_left_ms=member.session_left_ms if member.is_new else None,
-        )
-    )
-
-
-TAKE_TIMEOUTS: Final = Effect(
-    "take over the timeouts of the request (KAFKA-14009)", _take_timeouts
-).only(at("", "", "", "CG:1206"))
-PARK_JOIN: Final = procedure(
-    "park-join",
-    AREA,
-    "take over the request's protocols and park its JoinGroup",
-    TAKE_TIMEOUTS,
-    Effect("take over its protocols and park it", _park),
-)
-
-
-def _insert_member(step: Step, request: Request) -> None:
-    """Add a member under the id that it names, or under a new one."""
-    body = cast("JoinGroupRequest", request.body)
-    group = step.existing
-    member_id = body.member_id or new_id(request)
-    member = Member(
-        member_id,
-        request.client_id,
-        request.client_host,
-        body.session_timeout_ms,
-        body.rebalance_timeout_ms,
-        body.protocols,
-        is_new=False,
-        revealed=group.is_pending(member_id),
-        session_left_ms=None,
-        awaiting_join=request.request_id,
-        group_instance_id=body.group_instance_id,
-    )
-    statics = group.statics
-    if body.group_instance_id is not None:
-        statics = put(statics, body.group_instance_id, member_id)
-    step.group = group._replace(
-        protocol_type=group.protocol_type if group.members else body.protocol_type,
-        leader=group.leader if group.leader is not None else member_id,
-        members=tuple(sorted((*group.members, member))),
-        pending=tuple(p for p in group.pending if p.member_id != member_id),
-        statics=statics,
-    )
-
-
-def _limit_wait(step: Step, request: Request) -> None:
-    body = cast("JoinGroupRequest", request.body)
-    member = cast("Member", step.existing.member(body.member_id or new_id(request)))
-    limit_ms = step.config.new_member_join_timeout_ms
-    step.group = step.existing.with_member(member._replace(is_new=True, session_left_ms=limit_ms))
-
-
-def _note_new_member(applies: Callable[[Group], bool]) -> Callable[[Step, Request], None]:
-    def apply(step: Step, _request: Request) -> None:
-        group = step.existing
-        step.group = group._replace(new_member_added=group.new_member_added or applies(group))
-
-    return apply
-
-
-ADD_MEMBER: Final = procedure(
-    "add-member",
-    AREA,
-    "add the member with its JoinGroup parked, and prepare a rebalance",
-    Effect("add the member with its JoinGroup parked", _insert_member),
-    Effect(
-        "limit how long its JoinGroup may stay parked to 5 minutes (KAFKA-7610)", _limit_wait
-    ).only(at("", "", "GC:1018", "GMM:6867")),
-    # 0.10 has no initial delay. There the effect changes nothing that the coordinator does; it
-    # only keeps the states equal to those of 2.7, and its lines are where the member is added.
-    Effect(
-        "extend the initial delay if it is that of the first generation",
-        _note_new_member(lambda g: g.state is PREPARING and g.generation_id == 0),
-    ).only(at("GC:590", "GC:624", "GC:1008")),
-    Effect(
-        "extend the initial delay, of any generation",
-        _note_new_member(lambda g: g.join_timer is not None and g.join_timer.initial),
-    ).only(at("", "", "", "GMM:6856")),
-    Effect(
-        "prepare a rebalance unless one is prepared",
-        lambda step, _request: maybe_prepare_rebalance(step),
-    ),
-)
 
 
 def maybe_prepare_rebalance(step: Step) -> None:
@@ -266,14 +112,6 @@ PREPARE: Final = table(
         ),
         words_of={"0.10.2": "the first member joins"},
     ),
-)
-
-# The initial delay ends early if the last member that it waits for leaves or expires.
-REMOVAL_ENDS_DELAY: Final = Behaviour(
-    "removal-ends-delay",
-    AREA,
-    "the initial delay ends at once if a member that expires is the last one waited for",
-    at("", "", "", "GMM:6765"),
 )
 
 
@@ -477,183 +315,4 @@ COMPLETE_JOIN: Final = table(
         ),
         Effect("answer every parked JoinGroup, restart every session timer", _admit_members),
     ),
-)
-
-
-def rebalance_timeout_ms(group: Group) -> int:
-    """The longest rebalance timeout of the members, 0 without members (GroupMetadata.scala:380)."""
-    return max((0, *(m.rebalance_timeout_ms for m in group.members)))
-
-
-def current_generation(step: Step, member: Member, state: GroupState) -> JoinGroupResponse:
-    """The answer that admits a member to the generation; only the leader gets the members.
-
-    In Stable not even a leader gets them, as it need not assign (2.7 GroupCoordinator.scala:327).
-    """
-    group = step.existing
-    leads = member.member_id == group.leader and state is COMPLETING
-    return JoinGroupResponse(
-        ErrorCode.NONE,
-        group.generation_id,
-        group.protocol_type,
-        group.protocol_name,
-        group.leader or NO_MEMBER_ID,
-        member.member_id,
-        listed_members(group) if leads else (),
-    )
-
-
-def listed_members(group: Group) -> tuple[JoinGroupResponseMember, ...]:
-    """The members as the leader gets them, with their metadata for the chosen protocol."""
-    name = group.protocol_name or ""
-    return tuple(
-        JoinGroupResponseMember(m.member_id, m.group_instance_id, m.metadata(name))
-        for m in group.members
-    )
-
-
-def times_supported(members: tuple[Member, ...], name: str) -> int:
-    """How often a protocol counts: once each time that a member names it.
-
-    Source: 2.7 GroupMetadata.scala:253.
-    """
-    return sum(p.name == name for m in members for p in m.protocols)
-
-
-def supported_by_all(members: tuple[Member, ...], name: str) -> bool:
-    """Whether a protocol counts as often as there are members (GroupMetadata.scala:446)."""
-    return times_supported(members, name) == len(members)
-
-
-def votes(members: tuple[Member, ...]) -> Counter[str]:
-    """The votes for each protocol, each member's for the first that all support.
-
-    Source: 2.7 GroupMetadata.scala:427.
-    """
-    given: Counter[str] = Counter()
-    for member in members:
-        supported = (p.name for p in member.protocols if supported_by_all(members, p.name))
-        given.update(islice(supported, 1))
-    return given
-
-
-def vote_winners(members: tuple[Member, ...]) -> list[str]:
-    """The protocols with the most votes (2.7 GroupMetadata.scala:420).
-
-    There is one wherever a member that joins has to offer one that all support. (Not so if a member
-    names a protocol twice: Kafka counts it twice and throws here, in the middle of the rebalance,
-    for good. Such requests are outside the model.)
-    """
-    counted = votes(members)
-    most = max(counted.values(), default=0)
-    return sorted(name for name, count in counted.items() if count == most)
-
-
-def drop_members(step: Step, member_ids: list[str]) -> None:
-    """Drop members from the group (2.7 GroupMetadata.scala:259)."""
-    decide(step, LEADER_LEFT, member_ids)
-    group = step.existing
-    step.group = group._replace(
-        members=tuple(m for m in group.members if m.member_id not in member_ids),
-        leader=None if group.leader in member_ids else group.leader,
-    )
-    step.appends = tuple(
-        a._replace(member_id=None)
-        if isinstance(a, StaticAppend) and a.member_id in member_ids
-        else a
-        for a in step.appends
-    )
-
-
-def _left(step: Step, member_ids: list[str]) -> list[str]:
-    return [m.member_id for m in step.members if m.member_id not in member_ids]
-
-
-def _elect_leader(step: Step, member_ids: list[str]) -> None:
-    leader = step.choose(Choice.LEADER, _left(step, member_ids))
-    step.group = step.existing._replace(leader=leader)
-
-
-LEADER_LEFT: Final = table(
-    "Elect a leader",
-    AREA,
-    rule(
-        "rebalance/elect-leader",
-        "the leader is gone, so another member leads",
-        at("GM:147", "GM:177", "GM:266", "CG:488"),
-        Guard("the leader is dropped", lambda step, ids: step.existing.leader in ids),
-        Guard("a member is left", lambda step, ids: bool(_left(step, ids))),
-        Effect("elect any of the members that are left", _elect_leader),
-    ),
-)
-
-
-def drop_instance(step: Step, group_instance_id: str | None) -> None:
-    """Drop a group.instance.id: it belongs to no member any more (2.7 GroupMetadata.scala:350)."""
-    group = step.existing
-    statics = tuple(entry for entry in group.statics if entry[0] != group_instance_id)
-    step.group = group._replace(statics=statics)
-
-
-def _answer_removed(step: Step, member: Member) -> None:
-    if member.awaiting_join is not None:
-        step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
-
-
-def _drop_one(step: Step, member: Member) -> None:
-    drop_members(step, [member.member_id])
-    drop_instance(step, member.group_instance_id)
-
-
-ANSWER_REMOVED: Final = Effect(
-    "answer its parked JoinGroup UNKNOWN_MEMBER_ID (KAFKA-7610)", _answer_removed
-).only(at("", "", "GC:1151", "GMM:6757"))
-# Its parked SyncGroup is never answered.
-REMOVE_MEMBER: Final = procedure(
-    "remove-member",
-    AREA,
-    "remove the member",
-    ANSWER_REMOVED,
-    Effect("drop the member and its group.instance.id", _drop_one),
-)
-
-
-def remove_member(step: Step, member: Member) -> None:
-    """Remove a member that leaves or expires, and rebalance (2.7 GroupCoordinator.scala:1147)."""
-    REMOVE_MEMBER(step, member)
-    if step.existing.state is PREPARING:
-        check_join_complete(step, ends_delay=REMOVAL_ENDS_DELAY(step))
-    else:
-        maybe_prepare_rebalance(step)
-
-
-def remove_pending(step: Step, member_id: str) -> None:
-    """Drop a pending member id, and end the join phase if nothing else is waited for.
-
-    Source: 2.7 GroupCoordinator.scala:1163.
-    """
-    drop_pending(step, member_id)
-    if step.existing.state is PREPARING:
-        check_join_complete(step, ends_delay=REMOVAL_ENDS_DELAY(step))
-
-
-def drop_pending(step: Step, member_id: str) -> None:
-    """Drop a pending member id."""
-    group = step.existing
-    step.group = group._replace(pending=tuple(p for p in group.pending if p.member_id != member_id))
-
-
-PARTS: Final = (
-    EMPTY_IS_DEAD,
-    REFUSES_WITH_GENERATION_0,
-    PARK_JOIN,
-    ADD_MEMBER,
-    PREPARE,
-    REMOVAL_ENDS_DELAY,
-    DROP_ABSENT,
-    JOINED_LEADER,
-    COMPLETE_JOIN,
-    LEADER_LEFT,
-    REMOVE_MEMBER,
-    READS_SUBSCRIPTIONS,
 )

@@ -18,7 +18,8 @@ from groupcheck.model.rules.guards import (
     state_is,
     static_member_of,
 )
-from groupcheck.model.rules.rebalance import PARK_JOIN, new_id, prepare_rebalance, vote_winners
+from groupcheck.model.rules.members import PARK_JOIN, new_id, vote_winners
+from groupcheck.model.rules.rebalance import prepare_rebalance
 from groupcheck.model.rules.replacement import replace
 from groupcheck.model.rules.session import restart_session
 from groupcheck.model.sources import at

@@ -8,14 +8,9 @@ from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, ta
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules import retention
 from groupcheck.model.rules.guards import COMPLETING, STABLE
-from groupcheck.model.rules.rebalance import (
-    complete_join,
-    drop_instance,
-    drop_members,
-    maybe_prepare_rebalance,
-    remove_member,
-    remove_pending,
-)
+from groupcheck.model.rules.members import drop_instance, drop_members
+from groupcheck.model.rules.membership import remove_member, remove_pending
+from groupcheck.model.rules.rebalance import complete_join, maybe_prepare_rebalance
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Member, Pending
 from groupcheck.model.step import Step

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
-from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD, refused_join
+from groupcheck.model.rules.members import refused_join
+from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
 from groupcheck.model.rules.session import restart_session
 from groupcheck.model.rules.subscription import subscription
 from groupcheck.model.sources import at
@@ -22,7 +23,7 @@ from groupcheck.model.state import (
 )
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import ANSWERS_WAIT
-from groupcheck.model.storing.log import new_id_answer
+from groupcheck.model.storing.new_ids import new_id_answer
 from groupcheck.model.storing.waiting import lose
 from groupcheck.model.vocabulary import ErrorCode, GroupState, SyncGroupResponse
 

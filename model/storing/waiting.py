@@ -16,7 +16,8 @@ from groupcheck.model.rules.session import answer_parked_syncs
 from groupcheck.model.sources import at
 from groupcheck.model.state import Append, GroupAppend, HeldAnswer, HeldRequest, StaticAppend
 from groupcheck.model.step import Step
-from groupcheck.model.storing.log import awaits, refuse_new_id
+from groupcheck.model.storing.completions import awaits
+from groupcheck.model.storing.new_ids import refuse_new_id
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
     EndTxnResponse,

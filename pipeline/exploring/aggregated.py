@@ -16,7 +16,7 @@ from groupcheck.model.engine.statistics import Degrees, Statistics
 from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Explored, Witness
 from groupcheck.model.exploring.fingerprint import read
-from groupcheck.model.exploring.projection import Arrow, Projection, arrows_of
+from groupcheck.model.exploring.projection import Arrow, Projection, kafkas_arrows
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.state import Coordinator
 from groupcheck.pipeline.exploring.levels import Levels
@@ -101,7 +101,7 @@ def _arrows(instance: Instance, sums: _Sums) -> Projection:
         source, _, target = name.partition(" -> ")
         arrows.setdefault(Arrow(source, target), Counter())[reason] += times
     torn = sums.named("torn").total()
-    return Projection(arrows_of(instance.profile), arrows, [NOWHERE] * torn)
+    return Projection(kafkas_arrows(instance.profile), arrows, [NOWHERE] * torn)
 
 
 def unsafe(name: str, instance: Instance, levels: Levels) -> list[Counterexample]:

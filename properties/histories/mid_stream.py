@@ -23,7 +23,7 @@ from math import prod
 from typing import Final
 
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.rules.rebalance import PARK_JOIN, TAKE_TIMEOUTS
+from groupcheck.model.rules.members import PARK_JOIN, TAKE_TIMEOUTS
 from groupcheck.model.rules.timers import due
 from groupcheck.model.state import (
     Advance,

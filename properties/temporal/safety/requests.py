@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from groupcheck.model.rules.rebalance import ANSWER_REMOVED, REMOVE_MEMBER
+from groupcheck.model.rules.membership import ANSWER_REMOVED, REMOVE_MEMBER
 from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import (
     Member,

@@ -10,8 +10,8 @@ from itertools import permutations
 import pytest
 
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.rules.members import supported_by_all, times_supported, vote_winners, votes
 from groupcheck.model.rules.partition import partition_for
-from groupcheck.model.rules.rebalance import supported_by_all, times_supported, vote_winners, votes
 from groupcheck.model.state import Member
 from groupcheck.model.vocabulary import ErrorCode, Protocol
 from support.consumers import Consumers

@@ -15,6 +15,13 @@ from groupcheck.model.instances import inputs
 from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules import rebalance
+from groupcheck.model.rules.members import (
+    PARK_JOIN,
+    current_generation,
+    drop_members,
+    listed_members,
+)
+from groupcheck.model.rules.membership import ADD_MEMBER, ANSWER_REMOVED, remove_member
 from groupcheck.model.rules.session import restart_session
 from groupcheck.model.rules.subscription import subscription
 from groupcheck.model.state import Member, Offset, OffsetsAppend
@@ -163,7 +170,7 @@ def _halve_the_session(step: Step, request: Request) -> None:
 @partial(Effect, "answer ILLEGAL_GENERATION, and remove the member")
 def _remove(step: Step, request: Request) -> None:
     step.answer(request.request_id, HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION))
-    rebalance.remove_member(step, _member(step, request))
+    remove_member(step, _member(step, request))
 
 
 @partial(Effect, "answer twice")
@@ -182,9 +189,7 @@ def _admit_as(**changes: Any) -> Effect:
     """Answer with the current generation, and change that answer."""
 
     def apply(step: Step, request: Request) -> None:
-        answer = rebalance.current_generation(
-            step, _member(step, request), GroupState.COMPLETING_REBALANCE
-        )
+        answer = current_generation(step, _member(step, request), GroupState.COMPLETING_REBALANCE)
         step.answer(request.request_id, answer._replace(**changes))
 
     return Effect(f"answer with the current generation, but another {', '.join(changes)}", apply)
@@ -192,7 +197,7 @@ def _admit_as(**changes: Any) -> Effect:
 
 @partial(Effect, "answer with the current generation and the members")
 def _list_to_all(step: Step, request: Request) -> None:
-    _admit_as(members=rebalance.listed_members(step.existing)).apply(step, request)
+    _admit_as(members=listed_members(step.existing)).apply(step, request)
 
 
 @partial(Effect, "park the request while the session timer runs")
@@ -221,7 +226,7 @@ def _stabilise_twice(step: Step, request: Request) -> None:
 
 @partial(Effect, "park the request, and end the join phase")
 def _end_join_phase(step: Step, request: Request) -> None:
-    rebalance.PARK_JOIN(step, request)
+    PARK_JOIN(step, request)
     rebalance.complete_join(step)
 
 
@@ -269,7 +274,7 @@ def _no_answer(_step: Step, _request: Request) -> None:
 def _add_another(step: Step, request: Request) -> None:
     if len(step.existing.members) < 2:  # as many as the instance has
         body = cast("Any", request.body)._replace(member_id="")
-        rebalance.ADD_MEMBER(step, request._replace(body=body))
+        ADD_MEMBER(step, request._replace(body=body))
     else:
         step.answer(request.request_id, JoinGroupResponse(ErrorCode.GROUP_MAX_SIZE_REACHED))
 
@@ -427,12 +432,12 @@ def test_a_protocol_that_a_member_does_not_support_violates_protocol_supported(
 
 
 def test_a_join_of_a_removed_member_stays_unanswered_only_where_the_version_says_so() -> None:
-    silent = NEW.edited(DropEffect("remove-member", rebalance.ANSWER_REMOVED.words))
+    silent = NEW.edited(DropEffect("remove-member", ANSWER_REMOVED.words))
     assert not by_name(explored(silent, "membership", 2))
 
     @partial(Effect, "drop the member without an answer to its JoinGroup")
     def drop(step: Step, identity: MemberIdentity) -> None:
-        rebalance.drop_members(step, [identity.member_id])
+        drop_members(step, [identity.member_id])
 
     found = by_name(explored(faulty(NEW, "leave/member", drop), "membership", 1))[
         "unanswered-requests"
@@ -443,7 +448,7 @@ def test_a_join_of_a_removed_member_stays_unanswered_only_where_the_version_says
 def test_a_member_that_is_dropped_although_it_joined_in_time_violates_removed_in_time() -> None:
     @partial(Effect, "drop every member, and end the join phase")
     def drop_all(step: Step, _subject: object) -> None:
-        rebalance.drop_members(step, [m.member_id for m in step.members])
+        drop_members(step, [m.member_id for m in step.members])
         rebalance.complete_join(step)
 
     dropping = faulty(
@@ -540,7 +545,7 @@ def test_a_member_that_is_removed_by_the_sync_timer_after_its_sync_violates_remo
 ):
     @partial(Effect, "remove every member, and prepare a rebalance")
     def remove_all(step: Step, _subject: object) -> None:
-        rebalance.drop_members(step, [m.member_id for m in step.members])
+        drop_members(step, [m.member_id for m in step.members])
         rebalance.maybe_prepare_rebalance(step)
 
     removing = faulty(NEWEST, "time/syncs-expired", remove_all)
