@@ -27,6 +27,7 @@ from groupcheck.model.rules.subscription import subscription
 from groupcheck.model.state import Member, Offset, OffsetsAppend
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.storing import log
+from groupcheck.model.storing.completions import commit_response
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
@@ -231,7 +232,7 @@ def _end_join_phase(step: Step, request: Request) -> None:
 
 
 def _commit_answer(step: Step, request: Request, error: ErrorCode) -> None:
-    step.answer(request.request_id, log.commit_response([((inputs.TOPIC, 0), error)]))
+    step.answer(request.request_id, commit_response([((inputs.TOPIC, 0), error)]))
 
 
 @partial(Effect, "answer NONE without appending the offsets")
