@@ -24,6 +24,8 @@ import msgspec
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+from brokers_page import Column, Found, page
+
 from groupcheck.model.config import Config
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
@@ -35,7 +37,6 @@ from groupcheck.properties.run import replay_seen
 from groupcheck.properties.sequence import parse
 from groupcheck.properties.tolerances import LONG_RUN_GRACE_MS, Tolerances
 from groupcheck.properties.verify import Verification
-from groupcheck.reports.brokers_compared import Column, Found, page
 from groupcheck.reports.progress import Bars
 from groupcheck.reports.terminal import summary
 from groupcheck.reports.text import answers_in_words

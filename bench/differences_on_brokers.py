@@ -25,7 +25,8 @@ from groupcheck.properties.compare import UNREVEALED, normal
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.run import FoundError, Run
-from groupcheck.reports.formatting import answer_in_words, letters, passing, request_in_words
+from groupcheck.reports.formatting import passing
+from groupcheck.reports.messages import answer_in_words, letters, request_in_words
 from support.differences import rows
 from support.differences_on_the_wire import DELAY, INITIAL_DELAY, NOT_SHOWN, SHOWN, SIZE, Shown
 

@@ -12,13 +12,8 @@ from groupcheck.model.exploring.projection import Arrow, passed, state_of
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.reports.explored_graphs import Known
-from groupcheck.reports.formatting import (
-    answer_in_words,
-    bounded,
-    counted,
-    letters,
-    step_in_words,
-)
+from groupcheck.reports.formatting import bounded, counted
+from groupcheck.reports.messages import trace_in_words
 from groupcheck.reports.state_graph import Colour, GraphArrow
 
 
@@ -140,12 +135,5 @@ def _witness(tally: _Tally) -> Witness:
         return Witness("", covered=False, steps=())
     hidden, _, graph, hop, name = tally.nearest
     taken = trace_of(graph.space, graph.witness(hop))
-    names = letters(tuple(step.given for step in taken))
-    steps = []
-    for number, (given, outcome) in enumerate(taken, 1):
-        lines = [step_in_words(given, names)]
-        for request_id, body in outcome.responses:
-            to = "" if request_id == number else f"(to step {request_id}) "
-            lines.append(f"<- {to}{answer_in_words(body, names)}")
-        steps.append(bounded("; ".join(lines)))
-    return Witness(name, not hidden, tuple(steps))
+    steps = tuple(bounded("; ".join(lines)) for lines in trace_in_words(taken))
+    return Witness(name, not hidden, steps)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from typing import Final
-from xml.etree.ElementTree import Element, SubElement, tostring
+from xml.etree.ElementTree import Element, tostring
 
+from groupcheck.reports.drawing import shape, width
 from groupcheck.reports.formatting import percent
 from groupcheck.reports.other_commands import figure
 from groupcheck.reports.record import ResultRecord
-from groupcheck.reports.text_width import width
 
 LABEL: Final = "groupcheck"
 HEIGHT: Final = 20
@@ -34,7 +34,7 @@ def as_badge(saved: ResultRecord) -> str:
             "aria-label": said,
         },
     )
-    SubElement(root, "title").text = said
+    shape(root, "title", text=said)
     _box(root, 0, left, "#24292f", LABEL)
     _box(root, left, right, colour, message)
     return tostring(root, encoding="unicode") + "\n"
@@ -52,7 +52,7 @@ def _message(saved: ResultRecord) -> tuple[str, str]:
 
 
 def _box(root: Element, x: int, wide: int, colour: str, text: str) -> None:
-    SubElement(root, "rect", x=str(x), y="0", width=str(wide), height=str(HEIGHT), fill=colour)
+    shape(root, "rect", x=x, y=0, width=wide, height=HEIGHT, fill=colour)
     style = {
         "x": f"{x + wide / 2:g}",
         "y": "14",
@@ -62,4 +62,4 @@ def _box(root: Element, x: int, wide: int, colour: str, text: str) -> None:
         "font-size": "11",
         "textLength": str(wide - 2 * PADDING),
     }
-    SubElement(root, "text", style).text = text
+    shape(root, "text", text=text, **style)

@@ -1,20 +1,15 @@
-"""Makes the result records of `replay`, `check` and `explore`."""
+"""Makes the result records of `replay` and `check`."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from groupcheck.model.exploring.exploration import Exploration
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.sequence import Sequence, dump
-from groupcheck.properties.temporal.counterexamples import Counterexample
-from groupcheck.reports import exploration as explored
 from groupcheck.reports import pipeline
 from groupcheck.reports import record as saved
 from groupcheck.reports.formatting import bounded
@@ -56,7 +51,7 @@ def replay_record(done: Replayed, took: Took) -> saved.ResultRecord:
         if not done.port:
             record = replace(record, text=pipeline.in_group(done.group_id, done.finding))
         findings.append(record)
-    return _saved(
+    return one_run(
         "replay",
         took,
         {"file": done.what},
@@ -85,7 +80,7 @@ def check_record(
         "rebalances": done["lanes"],
     }
     printed = pipeline.checked(done, findings, None).partition("\n\n")[0]
-    return _saved(
+    return one_run(
         "check",
         took,
         {"profile": profile or ""},
@@ -102,31 +97,7 @@ def check_record(
     )
 
 
-def explore_record(
-    exploration: Exploration,
-    broken: list[Counterexample] | None,
-    took: Took,
-) -> saved.ResultRecord:
-    """The record of an exploration; an expected violation is no finding."""
-    settings = exploration.settings
-    profile = settings.profile
-    findings = [_violation(each) for each in broken or () if each.known is None]
-    findings += [_bare(error, profile.name, error) for error in exploration.errors]
-    return _saved(
-        "explore",
-        took,
-        {"members": settings.members, "generations": settings.generations},
-        port=f"the model of {profile.kafka}",
-        profile=profile.name,
-        kafka=profile.kafka,
-        conforms=not findings,
-        findings=tuple(findings),
-        lines=tuple(explored.summary(exploration, [], broken).splitlines()),
-        exploration=msgspec.convert(explored.as_json(exploration, broken), saved.Exploration),
-    )
-
-
-def _saved(
+def one_run(
     command: saved.Command,
     took: Took,
     settings: dict[str, bool | int | str],
@@ -151,27 +122,12 @@ def _rejected(row: Any, finding: Finding | None) -> saved.FindingRecord:  # noqa
     """A rejected group; the lines of a log do not give a trace that could identify it."""
     title = bounded(pipeline.rejected_said(row, finding).removeprefix("rejected   "))
     if finding is None:
-        return _bare(title, row.group_id, row.session, row.line, row.kind, row.reason)
+        return bare_finding(title, row.group_id, row.session, row.line, row.kind, row.reason)
     text = pipeline.in_group(row.group_id, finding, row.left_out)
     return replace(finding_record(finding, ""), title=title, text=text)
 
 
-def _violation(each: Counterexample) -> saved.FindingRecord:
-    """A property that the model violates, with the trace."""
-    prop, instance = each.property, each.instance
-    lines = explored.broken_in_words(each)
-    steps = tuple(step.given for step in each.steps)
-    trace = dump(Sequence(instance.profile.name, instance.broker, steps))
-    return replace(
-        _bare(lines[0].removesuffix(":"), instance.profile.name, each.space, prop.name),
-        text="".join(f"{bounded(line)}\n" for line in lines),
-        accepted_steps=max(len(steps) - 1, 0),
-        property=saved.Property(name=prop.name, description=prop.words, source=prop.source),
-        trace=tuple(json.loads(line) for line in trace.splitlines()),
-    )
-
-
-def _bare(title: str, *cause: object) -> saved.FindingRecord:
+def bare_finding(title: str, *cause: object) -> saved.FindingRecord:
     """A finding of one line; its id depends on the cause alone."""
     identity = hashlib.sha256(repr(cause).encode()).hexdigest()[:8]
     title = bounded(title)

@@ -9,7 +9,7 @@ from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Merged, ProfileCovered
-from groupcheck.reports.formatting import bounded, counted, percent
+from groupcheck.reports.formatting import bounded_lines, counted, percent
 from groupcheck.reports.record import RuleCoverage
 
 
@@ -19,7 +19,7 @@ def summary(merged: Merged) -> str:
     for name, covered in merged.covered.items():
         lines += _of_profile(name, covered)
     lines += [f"rejected   {what}" for what in merged.refused]
-    return "".join(f"{bounded(line)}\n" for line in lines or ["no coverage"])
+    return bounded_lines(lines or ["no coverage"])
 
 
 def _of_profile(name: str, covered: ProfileCovered) -> list[str]:

@@ -1,13 +1,12 @@
-"""The details of a result that `verify -v` and `report -v` print."""
+"""The details of a result that `verify -v` and `report -v` print, and the stages of long runs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Final
 
-from groupcheck.properties.result import InstanceCoverage
-from groupcheck.reports.columns import wrapped
-from groupcheck.reports.formatting import counted
+from groupcheck.properties.result import InstanceCoverage, Outage, Stage
+from groupcheck.reports.formatting import counted, wrapped
 from groupcheck.reports.record import ResultRecord, Run
 
 # Of the transitions that a run has covered at its end.
@@ -61,3 +60,37 @@ def _instance(instance: InstanceCoverage) -> Iterator[str]:
     yield from (f"{name}={value}" for name, value in instance.broker.items())
     if instance.digest:
         yield f"digest {instance.digest}"
+
+
+def long_run_lines(result: ResultRecord) -> list[str]:
+    """A line for each stage and outage, and for the undecided sequences."""
+    found = []
+    for run in result.runs:
+        found += [f"stage      {_stage(stage)}" for stage in run.stages]
+        found += [f"outage     {_outage(outage)}" for outage in run.outages]
+    if result.undecided:
+        found.append(
+            f"undecided  {counted(result.undecided, 'sequence')} interrupted by an outage;"
+            " --resume repeats them"
+        )
+    return found
+
+
+def _stage(stage: Stage) -> str:
+    rate = f"{stage.sequences / stage.seconds:.1f} a second" if stage.seconds else "at once"
+    return (
+        f"{stage.name}: {counted(stage.sequences, 'sequence')}, {counted(stage.steps, 'step')},"
+        f" {rate}{f', {stage.undecided:,} undecided' if stage.undecided else ''}"
+    )
+
+
+def _outage(outage: Outage) -> str:
+    back = "not back since"
+    if outage.seconds is not None:
+        back = f"back {outage.seconds:.1f} s later"
+    return f"after {outage.after_seconds:.1f} s the broker {outage.reason}; {back}"
+
+
+def stages_and_outages(run: Run) -> list[str]:
+    """The stages and the outages of one run."""
+    return [*map(_stage, run.stages), *map(_outage, run.outages)]

@@ -7,25 +7,17 @@ from typing import Final, Literal
 
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Exchange, Finding
-from groupcheck.reports.formatting import (
+from groupcheck.reports.formatting import bounded, counted
+from groupcheck.reports.messages import (
     A_CLIENT,
     Names,
     answer_in_words,
-    bounded,
-    counted,
     request_in_words,
     sender,
     step_in_words,
 )
 from groupcheck.reports.record import Diagram, Event
-from groupcheck.reports.text import (
-    REPORTED_SEPARATELY,
-    letters_of,
-    numbers_of,
-    shown_names,
-    title,
-    verdict,
-)
+from groupcheck.reports.text import REPORTED_SEPARATELY, Labels, title, verdict
 
 COORDINATOR: Final = "coordinator"
 CLIENT: Final = "client"
@@ -37,7 +29,7 @@ MOST_STEPS: Final = 100
 
 def diagram(finding: Finding) -> Diagram:
     """The diagram of a finding. Long labels are cut; the text has all of them."""
-    names, shown, numbers = letters_of(finding), shown_names(finding), numbers_of(finding)
+    names, shown, numbers = Labels.of(finding)
     events: list[Event] = []
     skipped = max(len(finding.exchanges) - MOST_STEPS, 0)
     if skipped:

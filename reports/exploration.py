@@ -1,26 +1,25 @@
-"""The result of an exploration as text and JSON."""
+"""The result of an exploration as text."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import platform
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from textwrap import wrap
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Final
 
-from groupcheck import model
+from groupcheck import __version__, model
 from groupcheck.model.engine.graph import Component
 from groupcheck.model.engine.statistics import Degrees
 from groupcheck.model.engine.trace import TraceStep
 from groupcheck.model.exploring.exploration import COMPOSED, Exploration, Explored, Witness
 from groupcheck.model.exploring.projection import DEAD, Projection
 from groupcheck.properties.generators.suite import Suite
-from groupcheck.properties.sequence import step_message
 from groupcheck.properties.temporal.counterexamples import PROPERTIES, Counterexample
-from groupcheck.reports.columns import WIDTH, indented, table, wrapped
-from groupcheck.reports.formatting import answer_in_words, counted, letters, step_in_words
+from groupcheck.reports.formatting import WIDTH, counted, indented, table, wrapped
+from groupcheck.reports.messages import numbered_step, trace_in_words
 
-FORMAT = 1
 MODEL = Path(model.__file__).parent
 
 
@@ -69,113 +68,33 @@ def _suite(name: str, suite: Suite) -> str:
     )
 
 
-def as_json(exploration: Exploration, broken: list[Counterexample] | None = None) -> dict[str, Any]:
-    """The same as JSON; `format` is its version."""
-    settings, witness = exploration.settings, exploration.witness
-    return {
-        "format": FORMAT,
-        "profile": settings.profile.name,
-        "kafka": settings.profile.kafka,
-        "members": settings.members,
-        "features": sorted(settings.features),
-        "generations": settings.generations,
-        "symmetry": settings.symmetry,
-        "errors": exploration.errors,
-        "instances": [
-            _instance_as_json(space, symmetry=settings.symmetry) for space in exploration.spaces
-        ],
-        "group_transitions": {
-            str(arrow): dict(reasons)
-            for arrow, reasons in sorted(exploration.projection.arrows.items())
-        },
-        "rules_not_applied": exploration.unreached,
-        "properties": None if broken is None else _checked(broken),
-        "violations": None
-        if broken is None
-        else [
-            {
-                "property": each.property.name,
-                "expected": each.known is not None,
-                "instance": each.space,
-                "steps": [step_message(step.given) for step in each.steps],
-                "cycle": each.cycle,
-            }
-            for each in broken
-        ],
-        "witness": witness
-        and {
-            "rule": witness.rule,
-            "instance": witness.space,
-            "steps": [step_message(step.given) for step in witness.steps],
-        },
-    }
-
-
-def _checked(broken: list[Counterexample]) -> list[dict[str, Any]]:
-    """Every property, and whether it holds."""
-    known = {each.property.name: each.known is not None for each in broken}
-    return [
-        {
-            "name": prop.name,
-            "description": prop.words,
-            "source": prop.source,
-            "holds": prop.name not in known,
-            "expected": known.get(prop.name, False),
-        }
-        for prop in PROPERTIES
-    ]
-
-
 def _seconds(seconds: float) -> str:
     """Seconds in the same width for short and long runs."""
     return f"{seconds:.1f} s" if seconds < 9.95 else f"{seconds:.0f} s"
 
 
-def _instance_as_json(space: Explored, *, symmetry: bool) -> dict[str, Any]:
-    figures = space.figures
-    return {
-        "name": space.name,
-        "states": figures.states,
-        "transitions": figures.edges,
-        "generated": None if symmetry else figures.generated,
-        "depth": figures.depth,
-        "out_degree": figures.out_degree._asdict(),
-        "discovered": figures.discovered._asdict(),
-        "actions": dict(figures.actions),
-        "rules": dict(figures.rules),
-        "longest_witness": space.longest_witness,
-        "digest": space.digest,
-        "components": space.components
-        and [
-            {"states": len(component.nodes), "terminal": component.terminal}
-            for component in space.components
-        ],
-        "seconds": round(space.seconds, 3),
-    }
-
-
 def _statistics(exploration: Exploration) -> list[list[str]]:
     columns: dict[str, Callable[[Explored], str]] = {
-        "instance": lambda space: space.name,
-        "states": lambda space: f"{space.figures.states:,}",
-        "transitions": lambda space: f"{space.figures.edges:,}",
-        "depth": lambda space: f"{space.figures.depth}",
-        "out-degree": lambda space: _degrees(space.figures.out_degree),
+        "instance": lambda each: each.name,
+        "states": lambda each: f"{each.figures.states:,}",
+        "transitions": lambda each: f"{each.figures.edges:,}",
+        "depth": lambda each: f"{each.figures.depth}",
+        "out-degree": lambda each: _degrees(each.figures.out_degree),
     }
     if exploration.settings.symmetry:
         columns |= {
-            "components": lambda space: _sizes(space.components),
-            "terminal": lambda space: _sizes(
-                space.components and [c for c in space.components if c.terminal]
+            "components": lambda each: _sizes(each.components),
+            "terminal": lambda each: _sizes(
+                each.components and [c for c in each.components if c.terminal]
             ),
         }
     else:
         columns |= {
-            "generated": lambda space: f"{space.figures.generated:,}",
-            "new": lambda space: _degrees(space.figures.discovered),
+            "generated": lambda each: f"{each.figures.generated:,}",
+            "new": lambda each: _degrees(each.figures.discovered),
         }
-    columns["time"] = lambda space: _seconds(space.seconds)
-    rows = [[show(space) for show in columns.values()] for space in exploration.spaces]
+    columns["time"] = lambda each: _seconds(each.seconds)
+    rows = [[show(each) for show in columns.values()] for each in exploration.spaces]
     return [list(columns), *rows]
 
 
@@ -196,12 +115,12 @@ def _sizes(components: list[Component] | None) -> str:
 MOST_COLUMNS: Final = 4
 
 
-def _actions(spaces: list[Explored]) -> list[list[str]]:
-    actions = sorted({action for space in spaces for action in space.figures.actions})
+def _actions(instances: list[Explored]) -> list[list[str]]:
+    actions = sorted({action for each in instances for action in each.figures.actions})
     rows = [
-        [action, *(f"{space.figures.actions[action]:,}" for space in spaces)] for action in actions
+        [action, *(f"{each.figures.actions[action]:,}" for each in instances)] for action in actions
     ]
-    return [["transitions by action", *(space.name for space in spaces)], *rows]
+    return [["transitions by action", *(each.name for each in instances)], *rows]
 
 
 def _group_transitions(projection: Projection) -> list[str]:
@@ -217,18 +136,18 @@ def _group_transitions(projection: Projection) -> list[str]:
 
 
 def _coverage(exploration: Exploration) -> list[str]:
-    edges = sum(space.figures.edges for space in exploration.spaces)
-    longest = max(space.longest_witness for space in exploration.spaces)
+    edges = sum(each.figures.edges for each in exploration.spaces)
+    longest = max(each.longest_witness for each in exploration.spaces)
     rules = len(exploration.settings.profile.rules)
     lines = []
-    if not any(space.unreachable for space in exploration.spaces):
+    if not any(each.unreachable for each in exploration.spaces):
         lines.append(f"reached    all {edges:,} transitions, each in at most {longest} steps")
     if not exploration.unreached:
         lines.append(f"applied    all {rules} rules of the profile")
     elif not exploration.whole:
         lines += wrapped("unapplied", exploration.unreached)
     projection = exploration.projection
-    if not projection.unexpected and not any(space.projection.torn for space in exploration.spaces):
+    if not projection.unexpected and not any(each.projection.torn for each in exploration.spaces):
         lines.append(f"group      {_allowed(projection)}")
     if not exploration.settings.symmetry:
         lines += _compared(exploration)
@@ -259,11 +178,11 @@ def _compared(exploration: Exploration) -> list[str]:
     ]
 
 
-def _configuration(space: Explored) -> str:
+def _configuration(each: Explored) -> str:
     """The .cfg with the timeouts of the instance."""
-    if space.name != COMPOSED:
-        return space.name
-    return "membership" if space.instance.timed else "metadata"
+    if each.name != COMPOSED:
+        return each.name
+    return "membership" if each.instance.timed else "metadata"
 
 
 def _constants(exploration: Exploration) -> dict[str, str]:
@@ -317,11 +236,40 @@ def _witness(witness: Witness) -> list[str]:
 
 
 def _steps(steps: tuple[TraceStep, ...]) -> list[str]:
-    names = letters(tuple(step.given for step in steps))
-    lines = []
-    for number, (given, outcome) in enumerate(steps, 1):
-        lines.append(f"{number:3}. {step_in_words(given, names)}")
-        for request_id, body in outcome.responses:
-            to = "" if request_id == number else f"(to step {request_id}) "
-            lines.append(f"       <- {to}{answer_in_words(body, names)}")
-    return lines
+    return [
+        line
+        for number, (step, *answers) in enumerate(trace_in_words(steps), 1)
+        for line in numbered_step(number, step, answers)
+    ]
+
+
+def details(exploration: Exploration, broken: list[Counterexample] | None) -> str:
+    """The lines after the summary that `explore -v` prints; `broken` is as in it."""
+    sections = [_digests(exploration), *map(_rules, exploration.spaces)]
+    if broken is not None:
+        sections.append(list(_each_property({each.property.name: each for each in broken})))
+    return "".join("\n" + "".join(f"{line}\n" for line in lines) for lines in sections)
+
+
+def _digests(exploration: Exploration) -> list[str]:
+    settings = exploration.settings._asdict() | {"profile": exploration.settings.profile.name}
+    said = (f"{name}={value}" for name, value in settings.items() if value not in {(), None})
+    digests = [
+        f"instance   {each.name}: longest shortest trace {each.longest_witness} steps,"
+        f" digest {each.digest}"
+        for each in exploration.spaces
+    ]
+    version = f"with       groupcheck {__version__}, Python {platform.python_version()}"
+    return [version, *wrapped("settings", said), *digests]
+
+
+def _rules(each: Explored) -> list[str]:
+    """The number of transitions that apply each rule, the most frequent first."""
+    rows = [[rule, f"{number:,}"] for rule, number in each.figures.rules.most_common()]
+    return table([[f"transitions by rule, {each.name}", ""], *rows])
+
+
+def _each_property(broken: dict[str, Counterexample]) -> Iterator[str]:
+    for prop in PROPERTIES:
+        head = "violated" if prop.name in broken else "holds"
+        yield from wrapped(head, [f"{prop.name}: {prop.words} [{prop.source}]"])

@@ -20,8 +20,8 @@ from groupcheck.model.exploring.exploration import Witness
 from groupcheck.model.instances.inputs import action
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.properties.sequence import Sequence, dump, step_message
-from groupcheck.reports.formatting import answer_in_words, step_in_words
 from groupcheck.reports.itf import as_itf
+from groupcheck.reports.messages import answer_in_words, step_in_words
 
 FORMAT = 1
 

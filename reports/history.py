@@ -11,14 +11,8 @@ from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.histories.history import NEVER, NS, Move, Operation, Refusal
 from groupcheck.properties.histories.many_groups import GroupsChecked, Rejected
 from groupcheck.properties.tolerances import Tolerances
-from groupcheck.reports.formatting import (
-    Names,
-    answer_in_words,
-    bounded,
-    counted,
-    letters,
-    step_in_words,
-)
+from groupcheck.reports.formatting import bounded_lines, counted
+from groupcheck.reports.messages import Names, answer_in_words, letters, step_in_words
 
 MOST_MOVES: Final = 25  # of an order that are printed
 
@@ -30,7 +24,7 @@ def history_text(checked: GroupsChecked, tolerances: Tolerances | None) -> str:
         lines.append("tolerances: none, all times are the coordinator's own")
     else:
         lines.append(_tolerances(tolerances))
-    return "".join(f"{bounded(line)}\n" for line in lines)
+    return bounded_lines(lines)
 
 
 def _tolerances(tolerances: Tolerances) -> str:

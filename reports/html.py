@@ -17,13 +17,12 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.arrows import Reasoned, reasoned
 from groupcheck.reports.changes import Changes, lines
+from groupcheck.reports.charts import covered_over_steps, duration, sessions
 from groupcheck.reports.code_page import code_data, code_files, same_lines
-from groupcheck.reports.curve import drawn as drawn_curve
+from groupcheck.reports.details import stages_and_outages
 from groupcheck.reports.edge_table import edge_table
 from groupcheck.reports.explored_graphs import Again
 from groupcheck.reports.formatting import bounded, percent
-from groupcheck.reports.long_runs import of_run
-from groupcheck.reports.rebalance_timeline import duration, sessions
 from groupcheck.reports.record import FindingRecord, ResultRecord, Run
 from groupcheck.reports.state_graph import GraphArrow, element
 from groupcheck.reports.svg import as_svg
@@ -123,7 +122,7 @@ def as_html(saved: ResultRecord, changed: Changes, graphs: Again) -> str:
         percent=percent,
         port_of=lambda run: bounded(run.port),
         curve=lambda run: _curve(run, saved),
-        long_run=lambda run: map(bounded, of_run(run)),
+        long_run=lambda run: map(bounded, stages_and_outages(run)),
         style=Markup((page / "page.css").read_text(encoding="utf-8")),  # noqa: S704 - it is ours
         script=Markup((page / "page.js").read_text(encoding="utf-8")),  # noqa: S704 - it is ours
     )
@@ -157,7 +156,7 @@ def _graph(arrows: list[GraphArrow]) -> Markup | None:
 def _curve(run: Run, saved: ResultRecord) -> Markup:
     if len(run.curve) < 2:
         return Markup()
-    return Markup(tostring(drawn_curve(run.curve, saved.transitions), encoding="unicode"))  # noqa: S704
+    return Markup(tostring(covered_over_steps(run.curve, saved.transitions), encoding="unicode"))  # noqa: S704
 
 
 def _table(graphs: Again, arrows: list[Reasoned]) -> Markup | None:

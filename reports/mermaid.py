@@ -1,12 +1,15 @@
-"""Sequence diagrams as Mermaid text, which GitHub, GitLab and many editors draw."""
+"""Sequence diagrams and state graphs as text: Mermaid, which GitHub draws, and Graphviz."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from textwrap import wrap
 from typing import Final
 
+from groupcheck.model.exploring.projection import Projection
 from groupcheck.reports.record import Diagram
+from groupcheck.reports.state_graph import GraphArrow
 
 ARROWS: Final[dict[str, str]] = {
     "request": "->>",
@@ -49,3 +52,35 @@ def _label(text: str) -> str:
 
 def _escaped(text: str) -> str:
     return SPECIAL.sub(lambda found: f"#{ord(found[0])};", text)
+
+
+def arrows_of(projection: Projection) -> list[GraphArrow]:
+    """The arrows of the model itself, those of Kafka's table first."""
+    order = [*projection.kafkas, *projection.arrows]
+    return [
+        GraphArrow(
+            str(arrow.source),
+            str(arrow.target),
+            tuple(reason for reason, _ in projection.arrows[arrow].most_common()),
+            0,
+        )
+        for arrow in sorted(projection.arrows, key=order.index)
+    ]
+
+
+def graph_as_dot(arrows: Iterable[GraphArrow], title: str) -> str:
+    """The state graph for Graphviz."""
+    lines = [f'  label="{title}"; labelloc=t; node [shape=box, style=rounded];']
+    for arrow in arrows:
+        reasons = "\\n".join(arrow.reasons)
+        lines.append(f'  "{arrow.source}" -> "{arrow.target}" [label="{reasons}"];')
+    return "\n".join(["digraph group {", *lines, "}", ""])
+
+
+def graph_as_mermaid(arrows: Iterable[GraphArrow], title: str) -> str:
+    """The state graph as Mermaid text."""
+    lines = ["---", f"title: {title}", "---", "stateDiagram-v2"]
+    lines += [
+        f"    {arrow.source} --> {arrow.target}: {'<br/>'.join(arrow.reasons)}" for arrow in arrows
+    ]
+    return "\n".join([*lines, ""])

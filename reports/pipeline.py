@@ -10,7 +10,7 @@ import msgspec
 from groupcheck.model.bodies import shown
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.reports.explanations import explanations
-from groupcheck.reports.formatting import bounded, counted
+from groupcheck.reports.formatting import bounded, bounded_lines, counted
 from groupcheck.reports.text import story, title
 
 # The kinds of findings in logs.
@@ -30,7 +30,7 @@ def ingested(counts: Counts, groups: int, reasons: Reasons, out: str) -> str:
         *_because("quarantine", reasons),
         f"written    {out}",
     ]
-    return "".join(f"{bounded(line)}\n" for line in lines)
+    return bounded_lines(lines)
 
 
 def _lines(counts: Counts) -> str:
@@ -66,7 +66,7 @@ def checked(
     lines += [rejected_said(row, finding) for row, finding in findings]
     if done["rejected"] > len(findings):
         lines.append(f"...        and {done['rejected'] - len(findings):,} more")
-    return "".join(f"{bounded(line)}\n" for line in lines) + _in_full(findings, every=every)
+    return bounded_lines(lines) + _in_full(findings, every=every)
 
 
 def rejected_said(row: Any, finding: Finding | None) -> str:  # noqa: ANN401 - a row

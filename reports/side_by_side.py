@@ -9,9 +9,10 @@ from groupcheck.model.bodies import camel
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.reconstruct import reconstruct
-from groupcheck.reports.formatting import Names, bounded, duration, error_name, value, word
+from groupcheck.reports.formatting import bounded, duration, value, word
+from groupcheck.reports.messages import Names, error_name
 from groupcheck.reports.record import Compared
-from groupcheck.reports.text import internal_state, letters_of, numbers_of, shown_names
+from groupcheck.reports.text import Labels, internal_state
 
 ABSENT: Final = "no answer"
 
@@ -19,7 +20,8 @@ ABSENT: Final = "no answer"
 def states(finding: Finding) -> tuple[dict[str, str], ...]:
     """The model's states before the first step and after each; the last is the one Kafka has."""
     initial, outcomes = reconstruct(finding)
-    words = _Words(letters_of(finding), numbers_of(finding))
+    labels = Labels.of(finding)
+    words = _Words(labels.letters, labels.steps)
     return tuple(
         words.fields(state) for state in (initial, *(each.coordinator for each in outcomes))
     )
@@ -35,8 +37,9 @@ def compared(finding: Finding) -> tuple[Compared, ...]:
         return (Compared(field=difference.field, observed=observed, allowed=allowed),)
     if difference.request_id is None:
         return (Compared(field="answers", observed="more than one", allowed="one"),)
-    seen = _answer(difference.seen, shown_names(finding))
-    expected = _answer(difference.allowed, letters_of(finding))
+    labels = Labels.of(finding)
+    seen = _answer(difference.seen, labels.shown)
+    expected = _answer(difference.allowed, labels.letters)
     return tuple(
         Compared(field=name, observed=seen.get(name, "-"), allowed=expected.get(name, "-"))
         for name in dict.fromkeys((*seen, *expected))

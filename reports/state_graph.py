@@ -8,11 +8,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, indent, tostring
 
 from groupcheck.model.exploring.projection import ABSENT, DEAD
 from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE
-from groupcheck.reports.text_width import width as width_of
+from groupcheck.reports.drawing import picture, shape
+from groupcheck.reports.drawing import width as width_of
 
 WIDE: Final = 1080
 HIGH: Final = 640
@@ -20,7 +21,7 @@ NODE_HIGH: Final = 40
 LINE: Final = 15
 BEND: Final = 46  # how far from the straight line an arrow goes in its middle
 MOST_REASONS: Final = 2  # on an arrow; the others are counted
-SCALE: Final = 12 / 13  # of the letters beside those that `text_width` measures
+SCALE: Final = 12 / 13  # of the letters beside those that `drawing` measures
 
 # From the top to the right: a group's life, then what ends it.
 ORDER: Final = tuple(map(str, (ABSENT, EMPTY, PREPARING, COMPLETING, STABLE, DEAD)))
@@ -93,17 +94,7 @@ def element(arrows: Iterable[GraphArrow], title: str) -> Element:
     """The graph as an element of a page that has the style; arrows are numbered in `data-arrow`."""
     drawn = list(arrows)
     at = _places(drawn)
-    root = Element(
-        "svg",
-        {
-            "class": "graph",
-            "viewBox": f"0 0 {WIDE} {HIGH}",
-            "width": f"{WIDE}",
-            "height": f"{HIGH}",
-            "role": "img",
-        },
-    )
-    SubElement(root, "title").text = title
+    root = picture("graph", WIDE, HIGH, title)
     taken = [_node_box(name, place) for name, place in at.items()]
     for number, arrow in enumerate(drawn):
         _arrow(root, number, arrow, at, taken)
@@ -126,21 +117,14 @@ def _places(arrows: list[GraphArrow]) -> dict[str, _Point]:
 
 def _state(root: Element, name: str, place: _Point) -> None:
     box = _node_box(name, place)
-    group = SubElement(root, "g", {"class": "state"})
-    _rect(group, box, "8")
-    SubElement(group, "text", x=f"{place.x:.1f}", y=f"{place.y + 5:.1f}").text = name
+    group = shape(root, "g", "state")
+    _rect(group, box, 8)
+    shape(group, "text", text=name, x=place.x, y=place.y + 5)
 
 
-def _rect(group: Element, box: _Box, rx: str) -> None:
-    SubElement(
-        group,
-        "rect",
-        x=f"{box.left:.1f}",
-        y=f"{box.top:.1f}",
-        width=f"{box.right - box.left:.1f}",
-        height=f"{box.bottom - box.top:.1f}",
-        rx=rx,
-    )
+def _rect(group: Element, box: _Box, rx: int) -> None:
+    wide, high = float(box.right - box.left), float(box.bottom - box.top)
+    shape(group, "rect", x=float(box.left), y=float(box.top), width=wide, height=high, rx=rx)
 
 
 def _node_box(name: str, place: _Point) -> _Box:
@@ -160,9 +144,9 @@ def _arrow(
     )
     first = _leaves(_node_box(arrow.source, start), start, control)
     last = _leaves(_node_box(arrow.target, end), end, control)
-    group = SubElement(root, "g", {"class": f"arrow {arrow.colour}", "data-arrow": str(number)})
+    group = shape(root, "g", f"arrow {arrow.colour}", data_arrow=number)
     said = f"{arrow.source} to {arrow.target}: {arrow.tooltip or ', '.join(arrow.reasons)}"
-    SubElement(group, "title").text = said
+    shape(group, "title", text=said)
     wide = 1.2 + 0.4 * math.log2(1 + arrow.weight)
     head = 8 + wide
     towards = math.atan2(last.y - control.y, last.x - control.x)
@@ -170,13 +154,13 @@ def _arrow(
     curve = (
         f"M{first.x:.1f},{first.y:.1f} Q{control.x:.1f},{control.y:.1f} {neck.x:.1f},{neck.y:.1f}"
     )
-    SubElement(group, "path", {"class": "line", "d": curve, "stroke-width": f"{wide:.1f}"})
+    shape(group, "path", "line", d=curve, stroke_width=wide)
     sides = (towards + math.pi / 2, towards - math.pi / 2)
     corners = " ".join(
         f"L{neck.x + head * 0.5 * math.cos(side):.1f},{neck.y + head * 0.5 * math.sin(side):.1f}"
         for side in sides
     )
-    SubElement(group, "path", {"class": "head", "d": f"M{last.x:.1f},{last.y:.1f} {corners} Z"})
+    shape(group, "path", "head", d=f"M{last.x:.1f},{last.y:.1f} {corners} Z")
     _label(group, arrow, (first, control, last), taken)
 
 
@@ -202,10 +186,10 @@ def _label(
     ]
     box = next((b for b in places if not any(map(b.meets, taken))), places[0])
     taken.append(box)
-    _rect(group, box, "3")
+    _rect(group, box, 3)
     for number, line in enumerate(lines, 1):
         x, y = (box.left + box.right) / 2, box.top + number * LINE - 3
-        SubElement(group, "text", x=f"{x:.1f}", y=f"{y:.1f}").text = line
+        shape(group, "text", text=line, x=float(x), y=float(y))
 
 
 def _label_box(lines: list[str], x: float, y: float) -> _Box:

@@ -1,6 +1,6 @@
 """Sequence diagrams as SVG without external fonts, styles or scripts.
 
-Line breaks use an estimate of the width of text (`text_width`).
+Line breaks use an estimate of the width of text (`drawing`).
 """
 
 from __future__ import annotations
@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from groupcheck.reports.drawing import broken, width
 from groupcheck.reports.record import Diagram, Event
-from groupcheck.reports.text_width import broken, width
 
 LINE: Final = 17  # the height of one
 MARGIN: Final = 24

@@ -8,10 +8,10 @@ from typing import Final
 
 from groupcheck.properties.result import Tours, TransitionCounts
 from groupcheck.properties.tolerances import Tolerances
-from groupcheck.reports import long_runs, other_commands
+from groupcheck.reports import other_commands
 from groupcheck.reports.code import in_lines
-from groupcheck.reports.details import details
-from groupcheck.reports.formatting import bounded, counted, percent
+from groupcheck.reports.details import details, long_run_lines
+from groupcheck.reports.formatting import bounded_lines, counted, percent
 from groupcheck.reports.record import FindingRecord, ResultRecord
 
 # Why a transition is not covered, by the field of its count.
@@ -53,7 +53,7 @@ def summary(
     if result.command != "verify" and not more:
         findings = other_commands.briefly(result, findings)
     stories = "".join(f"{finding.text}\n" for finding in findings)
-    return stories + "".join(f"{bounded(line)}\n" for line in lines)
+    return stories + bounded_lines(lines)
 
 
 def _verified(result: ResultRecord, *, more: bool) -> list[str]:
@@ -80,7 +80,7 @@ def _verified(result: ResultRecord, *, more: bool) -> list[str]:
         f"ran        {counted(result.sequences, 'sequence')}, {counted(result.steps, 'step')}"
         f" in {result.seconds:.1f} s ({_seeds(result)})"
     )
-    lines += long_runs.lines(result)
+    lines += long_run_lines(result)
     tolerances = (
         _tolerances(Tolerances(**run.tolerances)) for run in result.runs if run.tolerances
     )

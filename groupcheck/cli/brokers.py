@@ -21,7 +21,16 @@ def add_options(command: argparse.ArgumentParser) -> None:
 def run(_options: argparse.Namespace) -> int:
     """List the brokers that can be started by name, and which of them can run here."""
     from groupcheck.properties.brokers.catalogue import listing
-    from groupcheck.reports.brokers import table
+    from groupcheck.reports.formatting import bounded_lines
 
-    sys.stdout.write(table(listing()))
+    brokers = listing()
+    wide = max(len(broker.name) for broker in brokers)
+    lines = []
+    for broker in brokers:
+        here = "can run here" if broker.missing is None else f"cannot run here: {broker.missing}"
+        lines += [
+            f"{broker.name:{wide}}  {broker.title}, checked against {broker.profile}: {here}",
+            f"{'':{wide}}  needs {broker.needs}",
+        ]
+    sys.stdout.write(bounded_lines(lines))
     return CONFORMS

@@ -213,9 +213,8 @@ def _folder(path: str | None) -> Iterator[str]:
 
 def _report(explored: _Explored, options: argparse.Namespace, watch: Stopwatch) -> int:
     """Print and save the result, and return the exit status."""
-    from groupcheck.reports.command_records import explore_record
-    from groupcheck.reports.exploration import as_json, summary
-    from groupcheck.reports.exploration_details import details
+    from groupcheck.reports.exploration import details, summary
+    from groupcheck.reports.exploration_record import as_json, explore_record
 
     exploration, violations, files, suites = explored
     if options.json:

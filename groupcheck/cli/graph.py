@@ -41,8 +41,8 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError
     from groupcheck.model.exploring.exploration import run as explore
     from groupcheck.model.profiles import PROFILES
+    from groupcheck.reports.mermaid import arrows_of
     from groupcheck.reports.progress import Bars
-    from groupcheck.reports.state_graph_text import arrows_of
 
     draw = _drawing(options.file)
     check_profile(options.profile)
@@ -59,10 +59,10 @@ def run(options: argparse.Namespace) -> int:
 
 def _drawing(path: Path) -> Callable[[list[GraphArrow], str], bytes]:
     """The function that draws the format of a file name."""
+    from groupcheck.reports.mermaid import graph_as_dot, graph_as_mermaid
     from groupcheck.reports.state_graph import as_svg
-    from groupcheck.reports.state_graph_text import as_dot, as_mermaid
 
-    texts = {".svg": as_svg, ".dot": as_dot, ".mmd": as_mermaid}
+    texts = {".svg": as_svg, ".dot": graph_as_dot, ".mmd": graph_as_mermaid}
     if path.suffix in texts:
         return lambda arrows, title: texts[path.suffix](arrows, title).encode()
     if path.suffix != ".png":

@@ -22,7 +22,8 @@ from groupcheck.properties.temporal.counterexamples import (
     Counterexample,
     counterexamples,
 )
-from groupcheck.reports.command_records import Took, check_record, explore_record
+from groupcheck.reports.command_records import Took, check_record
+from groupcheck.reports.exploration_record import explore_record
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import MalformedResultError, as_text, read
 from support.browser import browser

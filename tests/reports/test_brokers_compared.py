@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from brokers_page import Column, Found, page
+
 from groupcheck.model.profiles import PROFILES
-from groupcheck.reports.brokers_compared import Column, Found, page
 
 
 def column(title: str, profile: str, *found: Found, rules: tuple[str, ...]) -> Column:

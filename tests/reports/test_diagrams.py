@@ -20,10 +20,10 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.reports.diagram import MOST_STEPS, diagram
+from groupcheck.reports.drawing import broken, width
 from groupcheck.reports.mermaid import as_mermaid
 from groupcheck.reports.record import Diagram, Event
 from groupcheck.reports.svg import as_svg
-from groupcheck.reports.text_width import broken, width
 from support.golden import assert_golden
 from support.small_findings import finding_of, member_list_for_a_follower
 

@@ -17,7 +17,8 @@ from groupcheck.properties.temporal.counterexamples import (
     in_order,
     note,
 )
-from groupcheck.reports.exploration import MODEL, as_json, summary
+from groupcheck.reports.exploration import MODEL, summary
+from groupcheck.reports.exploration_record import as_json
 
 pytestmark = pytest.mark.untraced
 

@@ -25,7 +25,7 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitResponse,
 )
 from groupcheck.properties.sequence import Sequence, dump, parse
-from groupcheck.reports.formatting import answer_in_words, step_in_words
+from groupcheck.reports.messages import answer_in_words, step_in_words
 
 ASKED: tuple[tuple[int, RequestBody, str], ...] = (
     (

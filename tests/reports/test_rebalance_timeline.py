@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.reports.rebalance_timeline import (
+from groupcheck.reports.charts import (
     NAMES,
     WIDE,
     Timeline,

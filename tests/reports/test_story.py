@@ -38,7 +38,8 @@ from groupcheck.properties.oracle import Difference, Rejection
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.sequence import Sequence
-from groupcheck.reports.formatting import answer_in_words, duration, letters, passing, step_in_words
+from groupcheck.reports.formatting import duration, passing
+from groupcheck.reports.messages import answer_in_words, letters, step_in_words
 from groupcheck.reports.text import story, title
 from support.golden import assert_golden
 from support.small_findings import JOIN, finding_of, member_list_for_a_follower

@@ -1,4 +1,4 @@
-"""Draws the rebalances of groups on one time axis."""
+"""The charts of the page: the rebalances of groups on a time axis, and covered transitions."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Iterable
 from itertools import groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
-from xml.etree.ElementTree import Element, SubElement, tostring
+from xml.etree.ElementTree import Element, tostring
 
 from markupsafe import Markup
 
+from groupcheck.properties.coverage.curve import Point
+from groupcheck.reports.drawing import picture, shape
 from groupcheck.reports.formatting import bounded, counted
 from groupcheck.reports.record import Rebalance
 
@@ -24,6 +26,12 @@ TICKS: Final = 8
 # Round numbers of units between two ticks.
 ROUND: Final = (1, 2, 5, 10, 15, 30)
 UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
+
+# The coverage curve.
+CURVE_WIDE: Final = 640
+CURVE_HIGH: Final = 180
+LEFT: Final = 70
+BOTTOM: Final = 26
 
 
 class Timeline(NamedTuple):
@@ -55,17 +63,15 @@ def sessions(rebalances: Iterable[Rebalance]) -> list[Session]:
 def _session(whose: tuple[str, int], timelines: list[Timeline]) -> Session:
     source, session = whose
     name = bounded(f"{source}, session {session}")
-    picture = tostring(drawn(timelines, f"Rebalances in {name}"), encoding="unicode")
-    return Session(name, Markup(picture), timelines)  # noqa: S704 - ElementTree has escaped it
+    root = drawn(timelines, f"Rebalances in {name}")
+    return Session(name, Markup(tostring(root, encoding="unicode")), timelines)  # noqa: S704 - it is escaped
 
 
 def drawn(timelines: list[Timeline], name: str) -> Element:
     """The timelines as an SVG element; the page has its style."""
     last_ms = max((each.last_ms for each in timelines), default=0) or 1
     high = AXIS + ROW * len(timelines)
-    size = {"viewBox": f"0 0 {WIDE} {high}", "width": f"{WIDE}", "height": f"{high}"}
-    root = Element("svg", {"class": "timeline", "role": "img", **size})
-    SubElement(root, "title").text = name
+    root = picture("timeline", WIDE, high, name)
     _axis(root, last_ms, high)
     for number, timeline in enumerate(timelines):
         _row(root, timeline, AXIS + ROW * number, last_ms)
@@ -88,8 +94,16 @@ def _axis(root: Element, last_ms: int, high: int) -> None:
     step_ms = _step(last_ms)
     for at_ms in range(0, last_ms + 1, step_ms):
         x = _x(at_ms, last_ms)
-        SubElement(root, "line", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=f"{AXIS - 6}", y2=f"{high}")
-        _text(root, (x, AXIS - 9), duration(at_ms) if at_ms else "0", "middle", "tick")
+        shape(root, "line", x1=x, x2=x, y1=AXIS - 6, y2=high)
+        shape(
+            root,
+            "text",
+            "tick",
+            duration(at_ms) if at_ms else "0",
+            x=x,
+            y=AXIS - 9,
+            text_anchor="middle",
+        )
 
 
 def _step(last_ms: int) -> int:
@@ -102,10 +116,17 @@ def _step(last_ms: int) -> int:
 
 def _row(root: Element, timeline: Timeline, top: int, last_ms: int) -> None:
     middle = top + ROW / 2
-    _text(root, (NAMES - 10, middle + 4), _short(timeline.group_id), "end", "name")
-    first, last = _x(0, last_ms), _x(timeline.last_ms, last_ms)
-    ends = {"x1": f"{first:.1f}", "x2": f"{last:.1f}", "y1": f"{middle}", "y2": f"{middle}"}
-    SubElement(root, "line", {"class": "time", **ends})
+    shape(
+        root,
+        "text",
+        "name",
+        _short(timeline.group_id),
+        x=NAMES - 10,
+        y=middle + 4,
+        text_anchor="end",
+    )
+    last = _x(timeline.last_ms, last_ms)
+    shape(root, "line", "time", x1=_x(0, last_ms), x2=last, y1=middle, y2=middle)
     for place, each in enumerate(timeline.rebalances):
         following = timeline.rebalances[place + 1 :]
         until_ms = following[0].began_ms if following else timeline.last_ms
@@ -113,8 +134,8 @@ def _row(root: Element, timeline: Timeline, top: int, last_ms: int) -> None:
 
 
 def _rebalance(root: Element, each: Rebalance, middle: float, last_ms: int, until_ms: int) -> None:
-    group = SubElement(root, "g")
-    SubElement(group, "title").text = described(each)
+    group = shape(root, "g")
+    shape(group, "title", text=described(each))
     end_ms = until_ms if each.ended_ms is None else each.ended_ms
     joined_ms = end_ms if each.joined_ms is None else each.joined_ms
     phases = [("join", each.began_ms, joined_ms), ("sync", joined_ms, end_ms)]
@@ -125,13 +146,12 @@ def _rebalance(root: Element, each: Rebalance, middle: float, last_ms: int, unti
             continue
         x = _x(began_ms, last_ms)
         wide = max(_x(ended_ms, last_ms) - x, LEAST)
-        at = {"x": f"{x:.1f}", "y": f"{middle - BAR / 2}", "width": f"{wide:.1f}"}
-        SubElement(group, "rect", {"class": kind, **at, "height": f"{BAR}"})
+        shape(group, "rect", kind, x=x, y=middle - BAR / 2, width=wide, height=BAR)
     if each.generation is not None:
         text = str(each.generation)
         x = _x(end_ms, last_ms)
         if _x(until_ms, last_ms) - x > LETTER * len(text) + 4:  # it ends before the next bar
-            _text(group, (x + 3, middle - 3), text, "start", "generation")
+            shape(group, "text", "generation", text, x=x + 3, y=middle - 3, text_anchor="start")
 
 
 def described(each: Rebalance) -> str:
@@ -156,6 +176,24 @@ def _short(text: str) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def _text(root: Element, at: tuple[float, float], text: str, anchor: str, kind: str) -> None:
-    where = {"x": f"{at[0]:.1f}", "y": f"{at[1]:.1f}", "text-anchor": anchor, "class": kind}
-    SubElement(root, "text", where).text = text
+def covered_over_steps(curve: tuple[Point, ...], transitions: int) -> Element:
+    """The coverage curve: transitions covered over steps."""
+    last = curve[-1]
+    most_steps, most = max(last.steps, 1), max(transitions, last.covered, 1)
+    said = f"Coverage: {last.covered:,} of {transitions:,} transitions after {last.steps:,} steps"
+    root = picture("curve", CURVE_WIDE, CURVE_HIGH, said)
+    floor, across = CURVE_HIGH - BOTTOM, CURVE_WIDE - LEFT - 10
+    for part in (0, 0.5, 1):
+        y = floor - part * (floor - 10)
+        shape(root, "line", x1=LEFT, x2=CURVE_WIDE - 10, y1=float(y), y2=float(y))
+        shape(root, "text", "", f"{round(part * most):,}", x=LEFT - 6, y=y + 4, text_anchor="end")
+    points = [
+        (LEFT + across * point.steps / most_steps, floor - (floor - 10) * point.covered / most)
+        for point in curve
+    ]
+    line = " L".join(f"{x:.1f},{y:.1f}" for x, y in points)
+    shape(root, "path", d=f"M{LEFT},{floor} L{line}")
+    shape(root, "text", "", "0 steps", x=LEFT, y=CURVE_HIGH - 8, text_anchor="start")
+    end = f"{last.steps:,} steps, {last.seconds:.1f} s"
+    shape(root, "text", "", end, x=CURVE_WIDE - 10, y=CURVE_HIGH - 8, text_anchor="end")
+    return root

@@ -1,14 +1,34 @@
-"""Estimates the width of text in a sans-serif font, and breaks it into lines."""
+"""What pictures have in common: SVG elements, and an estimate of the width of text."""
 
 from __future__ import annotations
 
 import unicodedata
 from collections.abc import Iterator
 from typing import Final
+from xml.etree.ElementTree import Element, SubElement
 
 # Pixels at a font size of 13, in the wider of the usual sans-serif fonts.
 NARROW: Final = frozenset("ijlftrI.,:;'!|()[]{}` /\\\"-")
 WIDE: Final = frozenset("mwMWOQGCD@%<>#&+=~_—")
+
+
+def shape(parent: Element, tag: str, kind: str = "", text: str = "", **fields: object) -> Element:
+    """Add an element of a class; floats have one decimal, and `_` in a name stands for `-`."""
+    written = {"class": kind} if kind else {}
+    for name, field in fields.items():
+        value = f"{field:.1f}" if isinstance(field, float) else str(field)
+        written[name.replace("_", "-")] = value
+    made = SubElement(parent, tag, written)
+    made.text = text or None
+    return made
+
+
+def picture(kind: str, wide: int, high: int, title: str) -> Element:
+    """An SVG element of a page, whose style sheet knows the class."""
+    size = {"viewBox": f"0 0 {wide} {high}", "width": f"{wide}", "height": f"{high}"}
+    root = Element("svg", {"class": kind, **size, "role": "img"})
+    shape(root, "title", text=title)
+    return root
 
 
 def width(text: str) -> float:
