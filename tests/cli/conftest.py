@@ -46,6 +46,18 @@ def error(run: Callable[..., Done]) -> Callable[..., str]:
 
 
 @pytest.fixture
+def printed(run: Callable[..., Done]) -> Callable[..., str]:
+    """Runs a command that ends with a status (0) and without an error; returns its output."""
+
+    def printed_by(*arguments: object, status: int = 0) -> str:
+        done = run(*arguments)
+        assert (done.status, done.err) == (status, ""), done
+        return done.out
+
+    return printed_by
+
+
+@pytest.fixture
 def history(run: Callable[..., Done], tmp_path: Path) -> Callable[..., Done]:
     """Runs `history` on the lines of a file; the path in the error is FILE."""
     path = tmp_path / "history"

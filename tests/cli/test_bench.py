@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import support
-from groupcheck.cli import bench, main
+from groupcheck.cli import bench
 from support import tla
 
 QUICK = ["--members", "1", "--instance", "metadata"]
@@ -29,13 +29,12 @@ def _finds(distinct: int, edges: int) -> Any:
     return lambda *_, **__: tla.Checked(edges + 1, distinct, 0, Counter(), (), [])
 
 
+@pytest.mark.slow
 def test_it_prints_the_speed_of_both_on_the_same_instance_and_the_ratio(
-    capsys: pytest.CaptureFixture[str],
+    printed: Callable[..., str],
 ) -> None:
-    assert main(["bench", *QUICK]) == 0
-    printed = capsys.readouterr()
-    assert printed.err == ""
-    (row,) = (line.split() for line in printed.out.splitlines() if line.startswith("metadata"))
+    lines = printed("bench", *QUICK).splitlines()
+    (row,) = (line.split() for line in lines if line.startswith("metadata"))
     assert row[1:5] == ["1", "1", "24", "288"]
     tlc, explorer, symmetric, *ratios = (float(figure.replace(",", "")) for figure in row[5:])
     rounding = 0.5 / tlc + 0.01  # TLC's figure is a whole number of states
@@ -43,22 +42,22 @@ def test_it_prints_the_speed_of_both_on_the_same_instance_and_the_ratio(
 
 
 def test_each_instance_has_a_row_for_each_number_of_members_and_generations(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
 ) -> None:
     monkeypatch.setattr(tla, "check", _finds(0, 0))
-    spaces = ["--profile", "0.10.0", "--instance", "metadata", "order"]
-    assert main(["bench", "--members", "1", "2", "--generations", "1", "3", *spaces]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    numbers = ["--members", "1", "2", "--generations", "1", "3"]
+    instances = ["--profile", "0.10.0", "--instance", "metadata", "order"]
+    lines = printed("bench", *numbers, *instances, status=1).splitlines()
     rows = [tuple(line.split()[:3]) for line in lines if line.startswith(("metadata", "order"))]
     assert rows == list(product(("metadata", "order"), "12", "13"))
 
 
 def test_different_counts_have_exit_status_1(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
 ) -> None:
     monkeypatch.setattr(tla, "check", _finds(24, 287))
-    assert main(["bench", *QUICK]) == 1
-    assert "TLC finds other numbers: 24 states and 287 transitions" in capsys.readouterr().out
+    out = printed("bench", *QUICK, status=1)
+    assert "TLC finds other numbers: 24 states and 287 transitions" in out
 
 
 def test_without_a_clone_of_the_repository_it_is_one_line(

@@ -9,67 +9,67 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from groupcheck.cli import main
 from groupcheck.properties.brokers import served
 from groupcheck.properties.brokers.catalogue import definitions
 
 PATIENCE_S = 60
 
 
-def test_brokers_lists_the_requirements_of_each_broker_and_whether_it_can_run(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+@pytest.fixture
+def no_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No program and no downloaded broker is on the machine."""
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.delenv("JAVA_HOME", raising=False)
-    assert main(["brokers"]) == 0
-    printed = capsys.readouterr().out
-    names = re.findall(r"^(\S+)", printed, re.MULTILINE)
-    assert names == [*definitions(), "librdkafka-mock"]
-    assert (
-        "kafka:4.1        Apache Kafka 4.1.2, checked against 4.1: cannot run here: java is"
-        in printed
-    )
-    assert "needs Java 17 or later, and Maven (mvn) to download it once" in printed
-    assert (
-        "serve            groupcheck serve, as Kafka 2.7, checked against 2.7: can run here"
-        in printed
-    )
+
+
+def test_brokers_lists_the_requirements_of_each_broker_and_whether_it_can_run(
+    printed: Callable[..., str], no_programs: None
+) -> None:
+    del no_programs
+    out = printed("brokers")
+    assert re.findall(r"^(\S+)", out, re.MULTILINE) == [*definitions(), "librdkafka-mock"]
+    for line in (
+        "kafka:4.1        Apache Kafka 4.1.2, checked against 4.1: cannot run here: java is",
+        "needs Java 17 or later, and Maven (mvn) to download it once",
+        "serve            groupcheck serve, as Kafka 2.7, checked against 2.7: can run here",
+    ):
+        assert line in out
 
 
 @pytest.mark.slow
 def test_a_broker_is_checked_against_its_own_version_by_default(
-    capsys: pytest.CaptureFixture[str],
+    printed: Callable[..., str], run: Callable[..., Any]
 ) -> None:
-    assert main(["verify", "serve:4.1", "--examples", "1", "--steps", "3"]) == 0
-    assert "serve:4.1, checked against Apache Kafka 4.1" in capsys.readouterr().out
-    main(["verify", "serve", "--profile", "4.1", "--examples", "1", "--steps", "1"])
-    assert "serve, checked against Apache Kafka 4.1" in capsys.readouterr().out
+    out = printed("verify", "serve:4.1", "--examples", "1", "--steps", "3")
+    assert "serve:4.1, checked against Apache Kafka 4.1" in out
+    out = run("verify", "serve", "--profile", "4.1", "--examples", "1", "--steps", "1").out
+    assert "serve, checked against Apache Kafka 4.1" in out
 
 
 def test_a_missing_program_of_a_broker_is_one_line(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    error: Callable[..., str], no_programs: None
 ) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.delenv("JAVA_HOME", raising=False)
-    assert main(["verify", "kafka:4.1"]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line == (
+    del no_programs
+    assert error("verify", "kafka:4.1") == (
         "groupcheck: kafka:4.1 needs Java 17 or later, and Maven (mvn) to download it once:"
-        " java is not on this machine"
+        " java is not on this machine\n"
     )
 
 
 def test_the_log_of_a_broker_that_does_not_start_is_quoted(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(served, "MAIN", ("no_such_module",))
-    assert main(["verify", "serve"]) == 2
-    first, *log = capsys.readouterr().err.splitlines()
+    done = run("verify", "serve")
+    assert done.status == 2
+    first, *log = done.err.splitlines()
     assert first == (
         "groupcheck: groupcheck serve, as Kafka 2.7 does not start: serve ended (status 1)"
     )
@@ -77,6 +77,7 @@ def test_the_log_of_a_broker_that_does_not_start_is_quoted(
     assert log[-1].endswith("No module named no_such_module")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_no_process_of_a_broker_survives_a_run(number: signal.Signals, tmp_path: Path) -> None:
     command = [sys.executable, "-m", "groupcheck", "verify", "serve", "--examples", "100000"]

@@ -11,44 +11,39 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from groupcheck.cli import main
-from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
+from groupcheck.model.instances.environment import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.ports.source import FORMS
 from groupcheck.properties.sequence import Sequence, dump
 
 HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, NOBODY)),))
-QUICK = ["--examples", "5", "--members", "1"]
+QUICK = ["--examples", "5", "--members", "1", "--walks", "20"]
 
 
-def test_a_conforming_port_has_exit_status_0_and_its_counts_are_printed(
-    capsys: pytest.CaptureFixture[str],
+def test_a_conforming_port_has_exit_status_0_and_a_run_leaves_no_files(
+    printed: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert main(["verify", "builtin", *QUICK]) == 0
-    printed = capsys.readouterr().out
-    assert "instance   membership: 61 states, 682 transitions; 100 %" in printed
-    assert "verdict    conforms to Apache Kafka 2.7.2: 100 % of" in printed
+    monkeypatch.chdir(tmp_path)
+    out = printed("verify", "builtin", *QUICK)
+    assert "instance   membership: 61 states, 682 transitions; 100 %" in out
+    assert "verdict    conforms to Apache Kafka 2.7.2: 100 % of" in out
+    assert list(tmp_path.iterdir()) == []
 
 
-def test_the_result_is_printed_as_json_when_asked(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "builtin", "--json", *QUICK]) == 0
-    result = json.loads(capsys.readouterr().out)
-    assert result["format"] == 1
-    assert result["conforms"] is True
-    assert [instance["states"] for instance in result["instances"]] == [61, 24, 126]
-
-
-def test_the_same_seed_gives_the_same_run(capsys: pytest.CaptureFixture[str]) -> None:
-    counts = []
-    for _ in range(2):
-        assert main(["verify", "builtin", "--json", "--seed", "7", *QUICK]) == 0
-        result = json.loads(capsys.readouterr().out)
-        counts.append((result["sequences"], result["steps"], result["instances"]))
-    assert counts[0] == counts[1]
+def test_the_result_is_printed_as_json_and_is_the_same_with_the_same_seed(
+    printed: Callable[..., str],
+) -> None:
+    one, other = (
+        json.loads(printed("verify", "builtin", "--json", "--seed", "7", *QUICK)) for _ in range(2)
+    )
+    assert (one["format"], one["conforms"]) == (1, True)
+    assert [instance["states"] for instance in one["instances"]] == [61, 24, 126]
+    assert all(one[name] == other[name] for name in ("sequences", "steps", "instances"))
 
 
 @pytest.mark.parametrize("port", ["nonsense", "python:", "exec", "kafka://", "kafka:9092", ""])
@@ -57,13 +52,6 @@ def test_an_unknown_form_of_port_is_one_line_with_the_known_forms(
 ) -> None:
     line = error("verify", port)
     assert "builtin" in line or "kafka://HOST:PORT" in line
-
-
-def test_a_run_leaves_nothing_in_the_current_directory(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "groupcheck", "verify", "builtin", *QUICK]
-    done = subprocess.run(command, capture_output=True, check=False, cwd=tmp_path)
-    assert done.returncode == 0
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_an_unknown_profile_is_one_line_with_the_known_profiles(
@@ -102,27 +90,16 @@ def test_an_invalid_number_is_one_line_with_the_bounds(
 
 
 @pytest.mark.parametrize("command", ["verify", "replay"])
-def test_the_help_of_a_command_explains_every_form_of_port(
-    command: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_help_of_a_command_explains_every_form_of_port_and_names_every_profile(
+    command: str, printed: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main([command, "--help"]) == 0
-    printed = capsys.readouterr().out
+    out = printed(command, "--help")
     for form in FORMS:
-        assert f"\n  {form.replace('PACKAGE.MODULE', 'MODULE')}" in printed
-    assert all(len(line) <= 80 for line in printed.splitlines())
-
-
-def test_the_help_names_every_profile(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    main(["verify", "--help"])
-    printed = capsys.readouterr().out
-    assert all(
-        f" {name}" in printed.partition("the Kafka version to check against:")[2]
-        for name in PROFILES
-    )
+        assert f"\n  {form.replace('PACKAGE.MODULE', 'MODULE')}" in out
+    assert all(len(line) <= 80 for line in out.splitlines())
+    _, profiles, names = out.partition("the Kafka version to check against:")
+    assert not profiles or all(f" {name}" in names for name in PROFILES)
 
 
 @pytest.mark.parametrize(
@@ -165,13 +142,13 @@ def test_an_unwritable_report_is_one_line_before_the_run(
     [("builtin", 2, "verdict    conforms"), ("exec:cat", 1, "verdict    diverges")],
 )
 def test_a_report_that_fails_at_the_end_keeps_the_result_and_the_status(
-    port: str, status: int, verdict: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    port: str, status: int, verdict: str, tmp_path: Path, run: Callable[..., Any]
 ) -> None:
     (tmp_path / "result.json").mkdir()
-    assert main(["verify", port, *QUICK, "--report", str(tmp_path)]) == status
-    printed = capsys.readouterr()
-    assert verdict in printed.out
-    assert printed.err == f"groupcheck: cannot write the report to {tmp_path}: Is a directory\n"
+    done = run("verify", port, *QUICK, "--report", tmp_path)
+    assert done.status == status
+    assert verdict in done.out
+    assert done.err == f"groupcheck: cannot write the report to {tmp_path}: Is a directory\n"
 
 
 def _with_output(redirection: str, *arguments: str) -> tuple[str, int]:
@@ -197,8 +174,8 @@ FULL = pytest.param(
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        (["verify", "builtin", *QUICK], 2),
-        (["verify", "builtin", "--json", *QUICK], 2),
+        (["rules", "--api", "Heartbeat"], 2),
+        (["explore", "--json", "--members", "1", "--instance", "metadata"], 2),
         (["verify", "exec:cat", *QUICK], 1),
         (["--help"], 2),
     ],
@@ -211,7 +188,7 @@ def test_unwritable_output_is_one_line(
 
 
 def test_the_exit_status_has_the_verdict_without_any_output() -> None:
-    assert _with_output(">/dev/null 2>&-", "verify", "builtin", *QUICK) == ("", 0)
+    assert _with_output(">/dev/null 2>&-", "rules") == ("", 0)
     assert _with_output(">&- 2>&-", "verify", "exec:cat", *QUICK) == ("", 1)
     assert _with_output("2>&-", "verify", "nonsense") == ("", 2)
 
@@ -267,7 +244,7 @@ def _interrupted(
 def test_an_interrupted_run_prints_its_findings_and_stops_its_programs(
     tmp_path: Path, number: signal.Signals
 ) -> None:
-    out, _, status = _interrupted(tmp_path, number, 2, "verify")
+    out, _, status = _interrupted(tmp_path, number, 2, "verify", "--members", "1")
     assert "Finding" in out
     assert "interrupted" in out
     assert status == 1
@@ -281,11 +258,13 @@ def test_an_interrupted_replay_stops_its_programs(tmp_path: Path) -> None:
     assert status == 2
 
 
-@pytest.mark.parametrize(("port", "status"), [("builtin", 2), ("exec:cat", 1)])
-def test_output_to_a_closed_pipe_prints_no_error(port: str, status: int) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "status"), [(["rules"], 2), (["verify", "exec:cat", *QUICK], 1)]
+)
+def test_output_to_a_closed_pipe_prints_no_error(arguments: list[str], status: int) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    command = [sys.executable, "-m", "groupcheck", "verify", port, *QUICK]
+    command = [sys.executable, "-m", "groupcheck", *arguments]
     done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
     os.close(writer)
     assert (done.stderr, done.returncode) == (b"", status)

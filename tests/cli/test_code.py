@@ -1,16 +1,16 @@
-"""`verify --code`: which lines of a port ran under which edges, held to what the port does."""
+"""`verify --code`: the lines of a port that each transition executes."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 import pytest
 
-from groupcheck.cli import main
 from groupcheck.model.vocabulary import API_OF
 from groupcheck.properties.code.code import Code, CodeFunction
 from groupcheck.reports.merging import Named, NotMergedError, merged
@@ -82,7 +82,7 @@ def _function(saved: ResultRecord, name: str) -> CodeFunction:
 
 
 def _given(saved: ResultRecord, line: int) -> set[str]:
-    """The inputs of the edges under which a line ran."""
+    """The inputs of the transitions that execute a line."""
     code = _code(saved)
     (file,) = code.files
     return {code.transitions[edge].given for edge in code.sets[file.ran[line]]}
@@ -147,14 +147,17 @@ def test_runs_of_different_texts_of_a_file_are_not_merged(saved: ResultRecord) -
         merged([Named("one", saved), Named("other", other)])
 
 
-def test_a_program_cannot_be_traced(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "exec:cat", "--code", "."]) == 2
-    assert "builtin or python:, not exec:cat" in capsys.readouterr().err
-
-
-def test_missing_code_cannot_be_traced(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["verify", "builtin", "--code", "no/such"]) == 2
-    assert "cannot trace no/such: there is no such file or folder" in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("port", "path", "message"),
+    [
+        ("exec:cat", ".", "builtin or python:, not exec:cat"),
+        ("builtin", "no/such", "cannot trace no/such: there is no such file or folder"),
+    ],
+)
+def test_code_that_cannot_be_traced_is_one_line(
+    port: str, path: str, message: str, error: Callable[..., str]
+) -> None:
+    assert message in error("verify", port, "--code", path)
 
 
 def test_code_that_no_step_runs_is_one_line(tmp_path: Path) -> None:

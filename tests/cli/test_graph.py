@@ -10,28 +10,34 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from groupcheck.cli import main
+from groupcheck.model.exploring import exploration
 from groupcheck.model.exploring.projection import merged, project
 from groupcheck.model.profiles import PROFILES
-from support.spaces import explored
+from support.spaces import explored, whole
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SVG = "{http://www.w3.org/2000/svg}"
 
 
+@pytest.fixture(autouse=True)
+def _explored_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each instance is explored once for all tests."""
+    monkeypatch.setattr(exploration, "explore", lambda instance, _tell, **_: whole(instance))
+
+
 def _arrows(profile: str) -> dict[tuple[str, str], set[str]]:
     """The arrows of the model with their rules."""
-    spaces = [explored(profile, name) for name in ("membership", "metadata", "storing")]
-    arrows = merged([project(space) for space in spaces]).arrows
+    names = ("membership", "metadata", "storing")
+    arrows = merged([project(explored(profile, name)) for name in names]).arrows
     return {(str(arrow.source), str(arrow.target)): set(why) for arrow, why in arrows.items()}
 
 
 @pytest.mark.parametrize("profile", list(PROFILES))
 def test_the_picture_in_the_documentation_has_the_transitions_of_the_model(
-    profile: str, tmp_path: Path
+    profile: str, tmp_path: Path, printed: Callable[..., str]
 ) -> None:
     path = tmp_path / "states.svg"
-    assert main(["graph", str(path), "--profile", profile]) == 0
+    printed("graph", path, "--profile", profile)
     assert path.read_bytes() == (DOCS / f"states-{profile}.svg").read_bytes()
     titles = [element.text for element in ET.parse(path).iter(f"{SVG}title")]  # noqa: S314
     drawn = {}
@@ -76,10 +82,12 @@ def _within(point: tuple[float, float], box: tuple[float, float, float, float]) 
     return box[0] <= point[0] <= box[2] and box[1] <= point[1] <= box[3]
 
 
-def test_dot_and_mermaid_have_the_same_arrows_and_rules(tmp_path: Path) -> None:
+def test_dot_and_mermaid_have_the_same_arrows_and_rules(
+    tmp_path: Path, printed: Callable[..., str]
+) -> None:
     dot, mermaid, png = (tmp_path / f"states.{kind}" for kind in ("dot", "mmd", "png"))
     for path in (dot, mermaid, png):
-        assert main(["graph", str(path)]) == 0
+        printed("graph", path)
     found = re.findall(r'"(\w+)" -> "(\w+)" \[label="(.*)"\];', dot.read_text())
     arrows = _arrows("2.7")
     assert {(a, b): set(why.split("\\n")) for a, b, why in found} == arrows

@@ -6,14 +6,14 @@ import re
 import resource
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from groupcheck.cli import main
 from groupcheck.cli import memory_limit as memory
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux holds a process to it")
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process")
 
 
 def _nothing(_what: str, _total: int | None) -> memory.Counter:
@@ -105,6 +105,6 @@ def test_the_free_memory_of_a_container_counts(
 
 
 @pytest.mark.parametrize("size", ["0", "4", "4x", "-1g", "1.5g", "0m"])
-def test_an_invalid_size_is_one_line(size: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["explore", f"--max-memory={size}"]) == 2
-    assert f"{size!r} is not a size such as 512m or 4g" in capsys.readouterr().err
+def test_an_invalid_size_is_one_line(size: str, error: Callable[..., str]) -> None:
+    line = error("explore", f"--max-memory={size}")
+    assert f"{size!r} is not a size such as 512m or 4g" in line

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
-from groupcheck.cli import main
 from groupcheck.model.engine.rules import Table
 from groupcheck.model.profiles import PARTS, PROFILES
 from groupcheck.reports import rules
@@ -12,41 +13,35 @@ from groupcheck.reports import rules
 NAMES = tuple(PROFILES)
 
 
-def _printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    assert main(["rules", *arguments]) == 0
-    return capsys.readouterr().out
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_listing_has_every_rule_of_the_version_once_with_its_source(
-    name: str, capsys: pytest.CaptureFixture[str]
+    name: str, printed: Callable[..., str]
 ) -> None:
-    printed = _printed(capsys, "--profile", name).splitlines()
+    lines = printed("rules", "--profile", name).splitlines()
     for rule in PROFILES[name].rules.values():
-        assert printed.count(f"  {rule.id}  [{rule.source}]") == 1
+        assert lines.count(f"  {rule.id}  [{rule.source}]") == 1
 
 
-def test_the_difference_of_a_version_to_itself_is_none(capsys: pytest.CaptureFixture[str]) -> None:
-    printed = _printed(capsys, "--diff", "4.1", "4.1")
-    assert printed.count("\n") == 1
-    assert printed.endswith("no difference\n")
+def test_the_difference_of_a_version_to_itself_is_none(printed: Callable[..., str]) -> None:
+    (line,) = printed("rules", "--diff", "4.1", "4.1").splitlines()
+    assert line.endswith("no difference")
 
 
 @pytest.mark.parametrize("one", NAMES)
 @pytest.mark.parametrize("other", NAMES)
 def test_a_difference_names_every_rule_that_only_one_version_has(
-    one: str, other: str, capsys: pytest.CaptureFixture[str]
+    one: str, other: str, printed: Callable[..., str]
 ) -> None:
-    printed = _printed(capsys, "--diff", one, other)
+    out = printed("rules", "--diff", one, other)
     only = PROFILES[one].rules.keys() ^ PROFILES[other].rules.keys()
-    assert printed.count("[no such rule]") == len(only)
-    assert all(f"\n{rule}: " in printed for rule in only)
+    assert out.count("[no such rule]") == len(only)
+    assert all(f"\n{rule}: " in out for rule in only)
 
 
-def test_a_cell_and_its_differences_fit_one_screen(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_cell_and_its_differences_fit_one_screen(printed: Callable[..., str]) -> None:
     where = ("--api", "joingroup", "--state", "completingrebalance", "--diff", "2.7", "4.1")
-    printed = _printed(capsys, *where)
-    lines = printed.splitlines()
+    out = printed("rules", *where)
+    lines = out.splitlines()
     at = lines.index(
         "join/changed-completing: a member's metadata has changed, which forces a rebalance"
     )
@@ -55,16 +50,16 @@ def test_a_cell_and_its_differences_fit_one_screen(capsys: pytest.CaptureFixture
         "    only 4.1 then take over the timeouts of the request (KAFKA-14009)",
     ]
     assert len(lines) <= 50
-    assert "join/leader-stable" not in printed
+    assert "join/leader-stable" not in out
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_state_leaves_out_the_rules_that_ask_for_another_state(
-    name: str, capsys: pytest.CaptureFixture[str]
+    name: str, printed: Callable[..., str]
 ) -> None:
-    printed = _printed(capsys, "--profile", name, "--state", "Stable", "--api", "Heartbeat")
-    assert "heartbeat/alive" in printed
-    assert "heartbeat/preparing" not in printed
+    out = printed("rules", "--profile", name, "--state", "Stable", "--api", "Heartbeat")
+    assert "heartbeat/alive" in out
+    assert "heartbeat/preparing" not in out
 
 
 @pytest.mark.parametrize(
@@ -75,13 +70,10 @@ def test_a_state_leaves_out_the_rules_that_ask_for_another_state(
         (("--diff", "2.7", "3.9"), "3.9"),
     ],
 )
-def test_an_unknown_name_is_one_clear_line(
-    arguments: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str]
+def test_an_unknown_name_is_one_line(
+    arguments: tuple[str, ...], message: str, error: Callable[..., str]
 ) -> None:
-    assert main(["rules", *arguments]) == 2
-    error = capsys.readouterr().err
-    assert message in error
-    assert error.count("\n") == 1
+    assert message in error("rules", *arguments)
 
 
 def test_the_page_has_every_rule_once_and_a_link_for_each_version_that_has_it() -> None:

@@ -1,20 +1,20 @@
-"""What replay, check and explore come to is saved in one form, and any face is made of it."""
+"""Results of `replay`, `check` and `explore` are saved, and converted to every format."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, cast
 from xml.etree.ElementTree import fromstring
 
 import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from groupcheck.cli import main
-from groupcheck.model.exploring.exploration import Settings, run
+from groupcheck.model.exploring.exploration import Settings
+from groupcheck.model.exploring.exploration import run as explore
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.progress import silent
 from groupcheck.properties.temporal.counterexamples import (
@@ -56,7 +56,7 @@ class Port:
 
 
 class Row(NamedTuple):
-    """A row of the pipeline's."""
+    """A row of the pipeline."""
 
     group_id: str
     source: str
@@ -69,7 +69,7 @@ class Row(NamedTuple):
 
 
 class Read(NamedTuple):
-    """What the pipeline read."""
+    """The input of the pipeline, counted."""
 
     files: int = 1
     read: int = 90
@@ -126,7 +126,7 @@ def _checked(**changed: Any) -> ResultRecord:
 
 
 def _explored(broken: list[Counterexample] | None = None, *, torn: bool = False) -> ResultRecord:
-    found = run(Settings(PROFILES["2.7"], 1, ("metadata",)), silent)
+    found = explore(Settings(PROFILES["2.7"], 1, ("metadata",)), silent)
     if torn:
         found = found._replace(spaces=[found.spaces[0]._replace(unreachable=3)])
     return explore_record(found, broken, TOOK)
@@ -141,130 +141,149 @@ def broken() -> Counterexample:
 
 
 @pytest.fixture
+def replay(printed: Callable[..., str], tmp_path: Path) -> Callable[..., tuple[ResultRecord, str]]:
+    """Replays a trace, or checks a recording: the saved result, and the output."""
+    file, path = tmp_path / "file.jsonl", tmp_path / "replayed.json"
+
+    def replay_text(text: str, *port: str, status: int = 0) -> tuple[ResultRecord, str]:
+        file.write_text(text)
+        out = printed("replay", file, *port, "--save", path, status=status)
+        return read(path), out
+
+    return replay_text
+
+
+@pytest.fixture
 def replayed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, replay: Callable[..., Any]
 ) -> ResultRecord:
     """A trace that a port answers as Kafka never would."""
     (tmp_path / "agreeing.py").write_text(AGREES)
     monkeypatch.syspath_prepend(str(tmp_path))
-    (tmp_path / "trace.jsonl").write_text(BEAT)
-    path = tmp_path / "replayed.json"
-    trace = str(tmp_path / "trace.jsonl")
-    capsys.readouterr()
-    assert main(["replay", trace, "python:agreeing:Port", "--save", str(path)]) == 1
-    saved = read(path)
-    assert saved.findings[0].text == capsys.readouterr().out
-    return saved
+    saved, out = replay(BEAT, "python:agreeing:Port", status=1)
+    assert saved.findings[0].text == out
+    return cast("ResultRecord", saved)
 
 
-def _faces(saved: ResultRecord, folder: Path) -> dict[str, str]:
-    """A result in every format, as the command writes it."""
-    path = folder / "saved.json"
-    path.write_text(as_text(saved))
-    Draft202012Validator(SCHEMA).validate(json.loads(path.read_text()))
-    assert read(path) == saved
-    names = ("json", "junit", "html", "markdown", "badge")
-    options = [part for name in names for part in (f"--{name}", str(folder / f"face.{name}"))]
-    status = main(["report", str(path), *options, "--out", str(folder / "out"), "--github"])
-    assert status == (0 if saved.conforms else 1)
-    fromstring((folder / "face.junit").read_text(encoding="utf-8"))  # noqa: S314 - it is ours
-    return {name: (folder / f"face.{name}").read_text(encoding="utf-8") for name in names}
+class Formats(NamedTuple):
+    """A result in every format: the summary that `report` prints, and its files."""
+
+    printed: str
+    json: str
+    junit: str
+    html: str
+    markdown: str
+    badge: str
+
+
+@pytest.fixture
+def formats(printed: Callable[..., str], tmp_path: Path) -> Callable[[ResultRecord], Formats]:
+    """Converts a result to every format; the report is in `out`."""
+
+    def convert(saved: ResultRecord) -> Formats:
+        path = tmp_path / "saved.json"
+        path.write_text(as_text(saved))
+        Draft202012Validator(SCHEMA).validate(json.loads(path.read_text()))
+        assert read(path) == saved
+        files = {name: tmp_path / f"page.{name}" for name in Formats._fields[1:]}
+        options = [part for name, file in files.items() for part in (f"--{name}", file)]
+        status = 0 if saved.conforms else 1
+        out = printed(
+            "report", path, *options, "--out", tmp_path / "out", "--github", status=status
+        )
+        texts = {name: file.read_text(encoding="utf-8") for name, file in files.items()}
+        fromstring(texts["junit"])  # noqa: S314 - it is ours
+        return Formats(out, **texts)
+
+    return convert
 
 
 def test_a_replay_on_a_port_has_every_format_of_a_finding(
-    replayed: ResultRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    replayed: ResultRecord, tmp_path: Path, formats: Callable[..., Formats]
 ) -> None:
     (finding,) = replayed.findings
-    text = finding.text
-    capsys.readouterr()
-    faces = _faces(replayed, tmp_path)
-    printed = capsys.readouterr().out
-    assert text in printed
-    assert "verdict    diverges from Apache Kafka 2.7.2: 1 finding\n" in printed
-    assert "\n::error title=groupcheck%3A differs from Apache Kafka 2.7.2" in printed
-    assert "```mermaid" in faces["markdown"]
-    assert 'alt="Sequence diagram' in faces["html"]
-    assert "1 finding" in faces["badge"]
-    assert f'name="{finding.id} ' in faces["junit"]
+    converted = formats(replayed)
+    assert finding.text in converted.printed
+    assert "verdict    diverges from Apache Kafka 2.7.2: 1 finding\n" in converted.printed
+    assert "\n::error title=groupcheck%3A differs from Apache Kafka 2.7.2" in converted.printed
+    assert "```mermaid" in converted.markdown
+    assert 'alt="Sequence diagram' in converted.html
+    assert "1 finding" in converted.badge
+    assert f'name="{finding.id} ' in converted.junit
     written = sorted(each.name for each in (tmp_path / "out").iterdir())
     assert len(written) == 7
     assert f"test_finding_{finding.id}.py" in written
 
 
+@pytest.mark.parametrize(
+    ("text", "port", "verdict"),
+    [
+        (BEAT, ["builtin"], "1 step, each answered as Kafka would"),
+        (RIGHT, [], "1 step of 1 group, each answered as Kafka would"),
+    ],
+)
 def test_a_conforming_replay_is_saved_too(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str,
+    port: list[str],
+    verdict: str,
+    replay: Callable[..., Any],
+    formats: Callable[..., Formats],
 ) -> None:
-    trace, recording = tmp_path / "trace.jsonl", tmp_path / "recording.jsonl"
-    trace.write_text(BEAT)
-    recording.write_text(RIGHT)
-    for arguments, verdict in (
-        ([str(trace), "builtin"], "1 step, each answered as Kafka would"),
-        ([str(recording)], "1 step of 1 group, each answered as Kafka would"),
-    ):
-        assert main(["replay", *arguments, "--save", str(tmp_path / "saved.json")]) == 0
-        assert capsys.readouterr().out == f"{verdict}\n"
-        saved = read(tmp_path / "saved.json")
-        assert (saved.command, saved.conforms, saved.verdict) == ("replay", True, verdict)
-        faces = _faces(saved, tmp_path)
-        assert f"verdict    {verdict}\n" in capsys.readouterr().out
-        assert "1 step" in faces["badge"]
+    saved, out = replay(text, *port)
+    assert out == f"{verdict}\n"
+    assert (saved.command, saved.conforms, saved.verdict) == ("replay", True, verdict)
+    converted = formats(saved)
+    assert f"verdict    {verdict}\n" in converted.printed
+    assert "1 step" in converted.badge
 
 
 def test_a_finding_in_a_recording_has_no_port_and_no_pytest_file(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, replay: Callable[..., Any], formats: Callable[..., Formats]
 ) -> None:
-    recording = tmp_path / "recording.jsonl"
-    recording.write_text(WRONG)
-    assert main(["replay", str(recording), "--save", str(tmp_path / "r.json")]) == 1
-    story = capsys.readouterr().out
-    saved = read(tmp_path / "r.json")
+    saved, out = replay(WRONG, status=1)
     (finding,) = saved.findings
-    assert finding.text == story
-    assert story.startswith("In group 'group':\n")
-    _faces(saved, tmp_path)
+    assert finding.text == out
+    assert out.startswith("In group 'group':\n")
+    formats(saved)
     names = {each.name.partition(finding.id)[0] for each in (tmp_path / "out").iterdir()}
     assert names == {"result.json", "finding_"}
 
 
-def test_a_long_history_has_no_states(tmp_path: Path) -> None:
+def test_a_long_history_has_no_states(
+    tmp_path: Path, replay: Callable[..., Any], formats: Callable[..., Formats]
+) -> None:
     opened, request, right, wrong = *RIGHT.splitlines(), WRONG.splitlines()[-1]
     lines = [opened]
     for number in range(1, 302):
         answer = right if number < 301 else wrong
         lines += [each.replace('"id":1', f'"id":{number}') for each in (request, answer)]
-    recording = tmp_path / "recording.jsonl"
-    recording.write_text("".join(f"{line}\n" for line in lines))
-    assert main(["replay", str(recording), "--save", str(tmp_path / "r.json")]) == 1
-    saved = read(tmp_path / "r.json")
+    saved, _ = replay("".join(f"{line}\n" for line in lines), status=1)
     (finding,) = saved.findings
     assert (len(finding.trace), finding.states, finding.itf) == (302, (), None)
-    assert (tmp_path / "r.json").stat().st_size < 300_000
-    assert "The model's states" not in _faces(saved, tmp_path)["html"]
+    assert (tmp_path / "replayed.json").stat().st_size < 300_000
+    assert "The model's states" not in formats(saved).html
 
 
 def test_an_exploration_has_its_instances_properties_and_arrows_in_every_format(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, printed: Callable[..., str], formats: Callable[..., Formats]
 ) -> None:
     path = tmp_path / "explored.json"
-    asked = ["explore", "--members", "1", "--instance", "metadata", "--json", "--save", str(path)]
-    assert main(asked) == 0
-    printed = json.loads(capsys.readouterr().out)
+    options = ["--members", "1", "--instance", "metadata", "--json", "--save", path]
+    values = json.loads(printed("explore", *options))
     saved = read(path)
-    section = json.loads(as_text(saved))["exploration"]
-    assert section.items() <= printed.items()
-    faces = _faces(saved, tmp_path)
-    printed = capsys.readouterr().out
-    assert "reached    all 288 transitions" in printed
-    assert printed.endswith("verdict    no errors in the model of Apache Kafka 2.7.2\n")
-    assert 'name="metadata/1"' in faces["junit"]
-    assert faces["junit"].count('classname="groupcheck.properties"') == len(PROPERTIES)
-    assert "24 states" in faces["badge"]
-    assert "State graph" in faces["html"]
-    assert "sync/leader-completing" in faces["html"]
+    assert json.loads(as_text(saved))["exploration"].items() <= values.items()
+    converted = formats(saved)
+    assert "reached    all 288 transitions" in converted.printed
+    assert converted.printed.endswith("verdict    no errors in the model of Apache Kafka 2.7.2\n")
+    assert 'name="metadata/1"' in converted.junit
+    assert converted.junit.count('classname="groupcheck.properties"') == len(PROPERTIES)
+    assert "24 states" in converted.badge
+    assert "State graph" in converted.html
+    assert "sync/leader-completing" in converted.html
 
 
 def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_none(
-    broken: Counterexample, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    broken: Counterexample, tmp_path: Path, formats: Callable[..., Formats]
 ) -> None:
     known = _explored([broken])
     assert known.conforms
@@ -275,44 +294,42 @@ def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_none(
     assert violation.property.name == broken.property.name
     assert len(violation.trace) == 1 + len(broken.steps)
     assert error.title == "3 transitions of metadata cannot be reached"
-    faces = _faces(saved, tmp_path)
-    printed = capsys.readouterr().out
-    assert "verdict    2 findings in the model of Apache Kafka 2.7.2\n" in printed
-    assert printed.count(f"The property {broken.property.name} ") == 1 + 2  # and in its annotation
-    assert faces["junit"].count("<failure ") == 2
+    converted = formats(saved)
+    assert "verdict    2 findings in the model of Apache Kafka 2.7.2\n" in converted.printed
+    # In the text, and twice in its annotation.
+    assert converted.printed.count(f"The property {broken.property.name} ") == 1 + 2
+    assert converted.junit.count("<failure ") == 2
     assert (tmp_path / "out" / f"finding_{violation.id}.jsonl").exists()
-    assert violation.id in faces["html"]
-    known_report = _faces(known, tmp_path)["junit"]
-    assert known_report.count("<skipped ") == 1
+    assert violation.id in converted.html
+    assert formats(known).junit.count("<skipped ") == 1
 
 
 def test_a_check_has_its_groups_in_every_format(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, formats: Callable[..., Formats]
 ) -> None:
     saved = _checked()
     assert saved.verdict == "9 groups: 6 accepted, 2 rejected, 1 undecided"
     assert len({finding.id for finding in saved.findings}) == 2
-    faces = _faces(saved, tmp_path)
-    printed = capsys.readouterr().out
-    assert "groups     9: 6 accepted, 2 rejected, 1 undecided\n" in printed
-    assert printed.startswith(
+    converted = formats(saved)
+    assert "groups     9: 6 accepted, 2 rejected, 1 undecided\n" in converted.printed
+    assert converted.printed.startswith(
         "group 'g1' at a.log:1: \\x1b\n\ncheck      a.log, checked against the Kafka"
     )
-    assert "rejected   group 'g2' at a.log:2: \\x1b\n" in printed
-    assert "9 groups, 2 rejected" in faces["badge"]
-    assert 'message="it was there before"' in faces["junit"]
-    assert "<strong>g1</strong>: 1 rebalances in 900 ms" in faces["html"]
-    assert "it was there before" in faces["html"]
+    assert "rejected   group 'g2' at a.log:2: \\x1b\n" in converted.printed
+    assert "9 groups, 2 rejected" in converted.badge
+    assert 'message="it was there before"' in converted.junit
+    assert "<strong>g1</strong>: 1 rebalances in 900 ms" in converted.html
+    assert "it was there before" in converted.html
     assert len(list((tmp_path / "out").iterdir())) == 3
 
 
 def test_checks_are_merged_and_compared_with_a_baseline(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, printed: Callable[..., str]
 ) -> None:
     for name, saved in (("all", _checked()), ("one", _checked(rejected=1))):
         (tmp_path / f"{name}.json").write_text(as_text(saved))
-    every, one = (str(tmp_path / f"{name}.json") for name in ("all", "one"))
-    assert main(["report", every, one, "--json", str(tmp_path / "both.json")]) == 1
+    every, one = (tmp_path / f"{name}.json" for name in ("all", "one"))
+    printed("report", every, one, "--json", tmp_path / "both.json", status=1)
     both = read(tmp_path / "both.json")
     assert both.verdict == "18 groups: 12 accepted, 3 rejected, 2 undecided"
     assert both.check
@@ -320,60 +337,50 @@ def test_checks_are_merged_and_compared_with_a_baseline(
     assert both.check.transitions_covered is None
     assert both.check.read == {name: 2 * number for name, number in Read()._asdict().items()}
     assert len(both.findings) == 2
-    capsys.readouterr()
-    assert main(["report", one, "--baseline", every]) == 0
-    assert "known      1 finding" in capsys.readouterr().out
-    assert main(["report", every, "--baseline", one]) == 1
-    assert "new        1 finding" in capsys.readouterr().out
+    assert "known      1 finding" in printed("report", one, "--baseline", every)
+    assert "new        1 finding" in printed("report", every, "--baseline", one, status=1)
 
 
 def test_results_that_cannot_be_merged_are_one_line(
-    replayed: ResultRecord, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    replayed: ResultRecord, tmp_path: Path, error: Callable[..., str]
 ) -> None:
-    sorts = {
+    results = {
         "verify": conforming(),
         "replay": replayed,
         "check": _checked(),
         "explore": _explored(),
         "other": replace(_checked(), profile="4.1", kafka="Apache Kafka 4.1.2"),
     }
-    for name, saved in sorts.items():
+    for name, saved in results.items():
         (tmp_path / name).write_text(as_text(saved))
-    capsys.readouterr()
-    there = {name: str(tmp_path / name) for name in sorts}
     for arguments, why in (
-        ([there["verify"], there["check"]], "is a result of check and"),
-        ([there["explore"], there["explore"]], "explorations, which cannot be merged"),
-        ([there["check"], there["other"]], "is of Kafka 4.1 and"),
-        ([there["other"], there["check"]], "is of the Kafka that each source names and"),
-        ([there["verify"], "--baseline", there["replay"]], "a result of replay, not of verify"),
+        ("verify check", "is a result of check and"),
+        ("explore explore", "explorations, which cannot be merged"),
+        ("check other", "is of Kafka 4.1 and"),
+        ("other check", "is of the Kafka that each source names and"),
+        ("verify --baseline replay", "a result of replay, not of verify"),
     ):
-        assert main(["report", *arguments]) == 2
-        said = capsys.readouterr().err
-        assert why in said
-        assert said.count("\n") == 1
+        named = (tmp_path / each if each in results else each for each in arguments.split())
+        assert why in error("report", *named)
 
 
-def test_replays_are_merged(replayed: ResultRecord, tmp_path: Path) -> None:
-    path = tmp_path / "one.json"
-    path.write_text(as_text(replayed))
-    both = tmp_path / "both.json"
-    assert main(["report", str(path), str(path), "--json", str(both)]) == 1
+def test_replays_are_merged(
+    replayed: ResultRecord, tmp_path: Path, printed: Callable[..., str]
+) -> None:
+    path, both = tmp_path / "replayed.json", tmp_path / "both.json"
+    printed("report", path, path, "--json", both, status=1)
     assert (read(both).steps, len(read(both).findings)) == (2 * replayed.steps, 1)
 
 
+@pytest.mark.parametrize(("text", "status"), [(RIGHT, 2), (WRONG, 1)])
 def test_a_result_that_cannot_be_written_is_one_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    text: str, status: int, tmp_path: Path, run: Callable[..., Any]
 ) -> None:
-    recording = tmp_path / "recording.jsonl"
-    for text, status in ((RIGHT, 2), (WRONG, 1)):
-        recording.write_text(text)
-        nowhere = str(tmp_path / "no" / "where")
-        assert main(["replay", str(recording), "--save", nowhere]) == status
-        said = capsys.readouterr().err
-        assert said == (
-            f"groupcheck: cannot write the result to {nowhere}: No such file or directory\n"
-        )
+    recording, nowhere = tmp_path / "recording.jsonl", tmp_path / "no" / "where"
+    recording.write_text(text)
+    done = run("replay", recording, "--save", nowhere)
+    message = f"cannot write the result to {nowhere}: No such file or directory"
+    assert (done.status, done.err) == (status, f"groupcheck: {message}\n")
 
 
 def test_a_result_has_the_section_of_its_command_and_no_other(tmp_path: Path) -> None:
@@ -387,12 +394,11 @@ def test_a_result_has_the_section_of_its_command_and_no_other(tmp_path: Path) ->
 
 @needs("chromedriver")
 def test_a_browser_opens_the_pages_and_an_arrow_shows_its_rules(
-    tmp_path: Path,
+    tmp_path: Path, formats: Callable[..., Formats]
 ) -> None:
     with browser() as opened:
         for saved in (_explored(), _checked()):
-            _faces(saved, tmp_path)
-            (tmp_path / "face.html").rename(tmp_path / "page.html")
+            formats(saved)
             opened.open(tmp_path / "page.html")
             assert opened.console() == []
             assert "groupcheck" in opened.one("h1").text
@@ -404,9 +410,7 @@ def test_a_browser_opens_the_pages_and_an_arrow_shows_its_rules(
                 assert opened.console() == []
 
 
-def test_follow_and_save_exclude_each_other(capsys: pytest.CaptureFixture[str]) -> None:
-    asked = ["check", "folder", "--follow", "--checkpoint", "c", "--report", "r", "--save", "s"]
-    assert main(asked) == 2
-    assert capsys.readouterr().err == (
-        "groupcheck: --save cannot be combined with --follow, which does not end\n"
-    )
+def test_follow_and_save_exclude_each_other(error: Callable[..., str]) -> None:
+    options = ["--follow", "--checkpoint", "c", "--report", "r", "--save", "s"]
+    line = "groupcheck: --save cannot be combined with --follow, which does not end\n"
+    assert error("check", "folder", *options) == line

@@ -1,12 +1,11 @@
-"""On a terminal there are colours and nowhere else, and with -v there is more."""
+"""The output on a terminal has colours; with `-v` there are details."""
 
 from __future__ import annotations
 
-import os
-import pty
+import io
 import re
-import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -35,43 +34,36 @@ def bad(tmp_path: Path) -> str:
     return str(path)
 
 
-def _command(*arguments: str) -> list[str]:
-    return [sys.executable, "-m", "groupcheck", *arguments]
+class Terminal(io.TextIOWrapper):
+    """A standard output that is a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8")
+
+    def isatty(self) -> bool:
+        return True
 
 
-def _piped(*arguments: str, **environment: str) -> str:
-    done = subprocess.run(
-        _command(*arguments),
-        env={**os.environ, **PLAIN, **environment},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
-    assert done.stderr == ""
-    return done.stdout
+@pytest.fixture
+def on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Runs a command on a terminal, with environment variables; returns its output."""
+
+    def run_command(*arguments: str, **environment: str) -> str:
+        with monkeypatch.context() as patch:
+            for name, value in (PLAIN | environment).items():
+                patch.setenv(name, value)
+            patch.setattr(sys, "stdout", Terminal())
+            main(arguments)
+            sys.stdout.seek(0)
+            return sys.stdout.read()
+
+    return run_command
 
 
-def _on_a_terminal(*arguments: str, **environment: str) -> str:
-    """What a terminal is sent, as long as somebody reads it."""
-    ours, theirs = pty.openpty()
-    env = {**os.environ, **PLAIN, **environment}
-    sent = b""
-    with subprocess.Popen(
-        _command(*arguments), env=env, stdin=subprocess.DEVNULL, stdout=theirs, stderr=theirs
-    ):
-        os.close(theirs)
-        try:
-            while part := os.read(ours, 65_536):
-                sent += part
-        except OSError:  # on Linux this is the end of the output
-            pass
-    os.close(ours)
-    return sent.decode().replace("\r\n", "\n")
-
-
-def test_a_terminal_gets_colours_and_a_pipe_the_same_text_without(bad: str) -> None:
-    coloured, plain = _on_a_terminal("report", bad), _piped("report", bad)
+def test_a_terminal_gets_colours_and_a_pipe_the_same_text_without(
+    bad: str, on_a_terminal: Callable[..., str], printed: Callable[..., str]
+) -> None:
+    coloured, plain = on_a_terminal("report", bad), printed("report", bad, status=1)
     assert "\x1b" not in plain
     assert COLOUR.sub("", coloured) == plain
     lines = coloured.splitlines()
@@ -82,11 +74,18 @@ def test_a_terminal_gets_colours_and_a_pipe_the_same_text_without(bad: str) -> N
     assert lines[-1].startswith(f"{BOLD_RED}verdict    diverges from ")
 
 
-def test_environment_variables_disable_or_force_colours(bad: str) -> None:
-    assert "\x1b" not in _on_a_terminal("report", bad, NO_COLOR="1")
-    assert "\x1b" not in _on_a_terminal("report", bad, TERM="dumb")
-    assert RED in _piped("report", bad, FORCE_COLOR="1")
-    assert "\x1b" not in _piped("report", bad, FORCE_COLOR="1", NO_COLOR="1")
+def test_environment_variables_disable_or_force_colours(
+    bad: str,
+    on_a_terminal: Callable[..., str],
+    printed: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "\x1b" not in on_a_terminal("report", bad, NO_COLOR="1")
+    assert "\x1b" not in on_a_terminal("report", bad, TERM="dumb")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert RED in printed("report", bad, status=1)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in printed("report", bad, status=1)
 
 
 @pytest.mark.parametrize(
@@ -113,33 +112,32 @@ def test_a_verdict_is_green_red_or_neither(colour: str, line: str) -> None:
     assert painted(f"{line}\n") == f"{bold}{line}\x1b[0m\n"
 
 
-def test_machine_readable_formats_have_no_colours(bad: str) -> None:
-    for face in ("--json", "--markdown", "--junit"):
-        assert "\x1b" not in _on_a_terminal("report", bad, face, "-", FORCE_COLOR="1")
+@pytest.mark.parametrize("option", ["--json", "--markdown", "--junit"])
+def test_machine_readable_formats_have_no_colours(
+    option: str, bad: str, on_a_terminal: Callable[..., str]
+) -> None:
+    assert "\x1b" not in on_a_terminal("report", bad, option, "-", FORCE_COLOR="1")
 
 
 def test_report_v_prints_settings_time_instances_and_rules(
-    bad: str, capsys: pytest.CaptureFixture[str]
+    bad: str, printed: Callable[..., str]
 ) -> None:
-    assert main(["report", bad]) == 1
-    brief = capsys.readouterr().out
-    assert main(["report", bad, "-v"]) == 1
-    printed = capsys.readouterr().out
+    brief, out = printed("report", bad, status=1), printed("report", bad, "-v", status=1)
     for line in brief.splitlines():  # the tours have the lower bound, too
-        assert line in printed
-    assert printed.splitlines()[-1] == brief.splitlines()[-1]
+        assert line in out
+    assert out.splitlines()[-1] == brief.splitlines()[-1]
     (run,) = diverging().runs
-    assert f"with       groupcheck {run.groupcheck}, Python {run.python}, started" in printed
-    assert "settings   profile=2.7, members=1, examples=0" in printed
-    assert all(f"s: {phase.name}\n" in printed for phase in run.phases)
+    assert f"with       groupcheck {run.groupcheck}, Python {run.python}, started" in out
+    assert "settings   profile=2.7, members=1, examples=0" in out
+    assert all(f"s: {phase.name}\n" in out for phase in run.phases)
     assert run.phases[0].name == "exploring the model"
     assert run.phases[-1].name == "making findings minimal"
     for each in diverging().instances:
-        assert f"instance   {each.label}: depth {each.depth}, " in printed
+        assert f"instance   {each.label}: depth {each.depth}, " in out
     rules = diverging().rules
     assert rules
     known = len(rules.applied) + len(rules.not_applied)
-    assert f"rules      {len(rules.applied)} of {known} applied\n" in printed
+    assert f"rules      {len(rules.applied)} of {known} applied\n" in out
 
 
 def test_the_phases_of_a_run_are_no_longer_than_it_was() -> None:
@@ -152,59 +150,50 @@ def test_the_phases_of_a_run_are_no_longer_than_it_was() -> None:
 
 
 def test_report_v_prints_a_result_with_few_fields(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, printed: Callable[..., str]
 ) -> None:
     (run,) = conforming().runs
     bare = msgspec.structs.replace(run, phases=(), curve=(), started="")
     saved = msgspec.structs.replace(conforming(), runs=(bare,), rules=None, instances=())
     (tmp_path / "result.json").write_text(as_text(saved))
-    assert main(["report", str(tmp_path), "-v"]) == 2
-    printed = capsys.readouterr().out
-    assert f"with       groupcheck {run.groupcheck}, Python {run.python}\nsettings " in printed
-    assert "took" not in printed
-    assert "rules" not in printed
+    out = printed("report", tmp_path, "-v", status=2)
+    assert f"with       groupcheck {run.groupcheck}, Python {run.python}\nsettings " in out
+    assert "took" not in out
+    assert "rules" not in out
 
 
-def test_verify_v_prints_the_same_as_report_v(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_verify_v_prints_the_same_as_report_v(tmp_path: Path, printed: Callable[..., str]) -> None:
     quick = ["--members", "1", "--examples", "0", "--walks", "0"]
-    assert main(["verify", "builtin", *quick, "-v", "--report", str(tmp_path)]) == 0
-    printed = capsys.readouterr().out
+    out = printed("verify", "builtin", *quick, "-v", "--report", tmp_path)
     written = f"written    {tmp_path / 'result.json'}\n"
-    assert written in printed
-    assert main(["report", str(tmp_path), "-v"]) == 0
-    assert capsys.readouterr().out == printed.replace(written, "")
+    assert written in out
+    assert printed("report", tmp_path, "-v") == out.replace(written, "")
 
 
 def test_replay_v_prints_each_step_and_each_group(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, printed: Callable[..., str]
 ) -> None:
     trace, recording = tmp_path / "trace.jsonl", tmp_path / "recording.jsonl"
     trace.write_text(TRACE)
     recording.write_text(RECORDING)
-    assert main(["replay", str(trace), "builtin", "-v"]) == 0
-    assert capsys.readouterr().out == (
+    assert printed("replay", trace, "builtin", "-v") == (
         "  1. unknown member 'nobody' sends Heartbeat v3 for generation 1\n"
         "       <- UNKNOWN_MEMBER_ID (25)\n"
         "1 step, each answered as Kafka would\n"
     )
-    assert main(["replay", str(recording), "-v"]) == 0
-    assert capsys.readouterr().out == (
+    assert printed("replay", recording, "-v") == (
         "recorded   1 step of group 'group', checked against Apache Kafka 2.7.2\n"
         "1 step of 1 group, each answered as Kafka would\n"
     )
 
 
-def test_explore_v_prints_rules_properties_and_digests(capsys: pytest.CaptureFixture[str]) -> None:
+def test_explore_v_prints_rules_properties_and_digests(printed: Callable[..., str]) -> None:
     command = ["explore", "--members", "1", "--instance", "metadata"]
-    assert main(command) == 0
-    brief = re.sub(r"\d\.\d s", "", capsys.readouterr().out)
-    assert main([*command, "-v"]) == 0
-    printed = capsys.readouterr().out
-    assert re.sub(r"\d\.\d s", "", printed).startswith(brief)
-    assert "instance   metadata: longest shortest trace 8 steps, digest " in printed
-    assert re.search(r"^transitions by rule, metadata +\n\S+ +\d+$", printed, re.MULTILINE)
-    broken = re.findall(r"^violated   (\S+):", printed, re.MULTILINE)
-    holds = re.findall(r"^holds      (\S+):", printed, re.MULTILINE)
+    brief = re.sub(r"\d\.\d s", "", printed(*command))
+    out = printed(*command, "-v")
+    assert re.sub(r"\d\.\d s", "", out).startswith(brief)
+    assert "instance   metadata: longest shortest trace 8 steps, digest " in out
+    assert re.search(r"^transitions by rule, metadata +\n\S+ +\d+$", out, re.MULTILINE)
+    broken = re.findall(r"^violated   (\S+):", out, re.MULTILINE)
+    holds = re.findall(r"^holds      (\S+):", out, re.MULTILINE)
     assert f"{len(holds)} of {len(holds) + len(broken)} hold" in brief or not broken

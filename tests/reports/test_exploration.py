@@ -1,9 +1,8 @@
-"""What is said of an exploration on a screen."""
+"""The text of an exploration."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,6 +10,7 @@ import pytest
 import support.spaces
 from groupcheck.model.exploring.exploration import Exploration, Settings, run
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.progress import silent
 from groupcheck.properties.temporal.counterexamples import (
     Counterexample,
     counterexamples,
@@ -19,61 +19,78 @@ from groupcheck.properties.temporal.counterexamples import (
 )
 from groupcheck.reports.exploration import MODEL, summary
 from groupcheck.reports.exploration_record import as_json
+from support.scenarios import ROOT
 
 pytestmark = pytest.mark.untraced
 
 PROFILE = PROFILES["2.7"]
 
 
-def _silent(_what: str, _total: int | None) -> Callable[[int], None]:
-    return lambda _done: None
+@pytest.fixture(scope="module")
+def exploration() -> Exploration:
+    """Of one instance."""
+    return run(Settings(PROFILE, 1, ("membership",)), silent)
 
 
 @pytest.fixture(scope="module")
-def exploration() -> Exploration:
+def whole() -> Exploration:
+    """Of every instance for two members."""
     return support.spaces.exploration(PROFILE.name)
 
 
-def test_the_figures_stand_in_columns_and_the_verdicts_under_them(
-    exploration: Exploration,
+@pytest.mark.slow
+def test_an_exploration_of_every_instance_applies_all_rules_and_has_no_error(
+    whole: Exploration,
 ) -> None:
-    said = summary(exploration, [])
+    said = summary(whole, [])
     assert said.startswith("Apache Kafka 2.7.2, 2 members; with symmetry reduction\n")
-    lines = {line.split()[0]: line.split() for line in said.splitlines() if line}
-    figures = exploration.spaces[0].figures
-    counts = [f"{figures.states:,}", f"{figures.edges:,}", str(figures.depth)]
-    assert lines["membership"][1:4] == counts
-    assert lines["applied"][1:3] == ["all", str(len(PROFILE.rules))]
-    assert "steps" in lines["reached"]
+    assert f"\napplied    all {len(PROFILE.rules)} rules" in said
     assert "exactly the state changes of validPreviousStates" in said
     assert "ERROR" not in said
+    json = as_json(whole)
+    assert not json["errors"]
+    assert not json["rules_not_applied"]
+    assert json["group_transitions"]["CompletingRebalance -> Stable"].keys() == {
+        "sync/leader-completing",
+        "log/release",
+    }
 
 
-def test_the_page_about_it_shows_lines_that_are_really_printed(exploration: Exploration) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "explore.md").read_text(encoding="utf-8")
+@pytest.mark.slow
+def test_the_page_about_explore_has_lines_that_are_printed(whole: Exploration) -> None:
+    page = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```text\n(group state.*?)```", page, re.DOTALL)
     broken: dict[str, Counterexample] = {}
     for name in ("membership", "reload", "static", "crowded", "expiry"):
         for each in counterexamples(name, support.spaces.explored(PROFILE.name, name)):
             note(broken, each)
-    printed = summary(exploration, [], in_order(broken)).splitlines()
+    printed = summary(whole, [], in_order(broken)).splitlines()
     assert all(line in printed for line in shown.splitlines() if line != "...")
 
 
-def test_no_line_is_wider_than_a_screen(exploration: Exploration) -> None:
-    slow = [space._replace(seconds=123.4) for space in exploration.spaces]
-    said = [summary(exploration._replace(spaces=slow), [Path("graphs/membership.dot")] * 12)]
-    named = run(Settings(PROFILE, 1, symmetry=False), _silent)
-    slow = [space._replace(seconds=123.4) for space in named.spaces]
-    said += [summary(named._replace(spaces=slow), [])]
-    lines = [line for text in said for line in text.splitlines()]
+@pytest.mark.slow
+def test_no_line_is_wider_than_a_screen(whole: Exploration) -> None:
+    lines: list[str] = []
+    for found in (whole, run(Settings(PROFILE, 1, symmetry=False), silent)):
+        slow = found._replace(spaces=[each._replace(seconds=123.4) for each in found.spaces])
+        lines += summary(slow, [Path("graphs/membership.dot")] * 12).splitlines()
     # A path is as long as it is.
-    wide = [line for line in lines if str(MODEL) not in line and len(line) > 110]
-    assert not wide
+    assert not [line for line in lines if str(MODEL) not in line and len(line) > 110]
+
+
+def test_an_instance_has_its_counts_in_a_row_and_as_json(exploration: Exploration) -> None:
+    said, json = summary(exploration, []), as_json(exploration)
+    (row,) = (line.split() for line in said.splitlines() if line.startswith("membership"))
+    assert row[1:4] == ["61", "682", "19"]
+    assert "reached    all 682 transitions, each in at most 20 steps\n" in said
+    (instance,) = json["instances"]
+    counts = ("name", "states", "transitions", "depth", "generated")  # TLC generates with names
+    assert [instance[name] for name in counts] == ["membership", 61, 682, 19, None]
+    assert sum(component["states"] for component in instance["components"]) == 61
 
 
 def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() -> None:
-    found = run(Settings(PROFILE, instances=("metadata",), symmetry=False), _silent)
+    found = run(Settings(PROFILE, spaces=("metadata",), symmetry=False), silent)
     said = summary(found, [])
     assert f"{found.spaces[0].figures.edges + 1:,}" in said.split()
     assert "tlc2.TLC -deadlock -config metadata.cfg ConsumerGroup.tla" in said
@@ -81,24 +98,20 @@ def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() ->
 
 
 def test_rules_that_a_part_of_the_model_never_applies_are_listed(exploration: Exploration) -> None:
-    metadata = exploration.settings._replace(instances=("metadata",))
-    said = summary(run(metadata, _silent), [])
+    said = summary(exploration, [])
+    assert ", 1 member;" in said
     assert "\nunapplied  " in said
     assert "log/hold" in said
-    group = run(metadata._replace(members=1), _silent)
-    assert "1 member;" in summary(group, [])
+    assert "log/hold" in as_json(exploration)["rules_not_applied"]
 
 
-def test_arrows_that_part_of_the_model_does_not_go_along_are_named(
+def test_group_transitions_that_a_part_of_the_model_does_not_take_are_listed(
     exploration: Exploration,
 ) -> None:
-    first = exploration.spaces[0]
+    (first,) = exploration.spaces
     arrows = {a: why for a, why in first.projection.arrows.items() if a.target != "Stable"}
-    part = exploration._replace(
-        settings=exploration.settings._replace(instances=("membership",)),
-        spaces=[first._replace(projection=first.projection._replace(arrows=arrows))],
-    )
-    said = summary(part, [])
+    projection = first.projection._replace(arrows=arrows)
+    said = summary(exploration._replace(spaces=[first._replace(projection=projection)]), [])
     assert "[GroupMetadata.scala], except CompletingRebalance -> Stable" in said
     assert "ERROR" not in said
 
@@ -106,12 +119,13 @@ def test_arrows_that_part_of_the_model_does_not_go_along_are_named(
 def test_errors_come_last_and_replace_the_lines_that_they_contradict(
     exploration: Exploration,
 ) -> None:
-    first = exploration.spaces[0]
+    (first,) = exploration.spaces
     arrows = dict(first.projection.arrows)
     arrow = next(iter(arrows))
     arrows[arrow._replace(target="CompletingRebalance")] = arrows.pop(arrow)
-    spaces = [first._replace(unreachable=3, projection=first.projection._replace(arrows=arrows))]
-    said = summary(exploration._replace(spaces=spaces), [])
+    projection = first.projection._replace(arrows=arrows)
+    wrong = first._replace(unreachable=3, projection=projection)
+    said = summary(exploration._replace(spaces=[wrong]), [])
     assert "ERROR      3 transitions of membership cannot be reached" in said
     assert "ERROR      Kafka has no arrow absent -> CompletingRebalance" in said
     assert "absent -> CompletingRebalance  " in said
@@ -119,27 +133,8 @@ def test_errors_come_last_and_replace_the_lines_that_they_contradict(
     assert "\ngroup    " not in said
 
 
-def test_a_witness_is_printed_step_by_step_with_every_answer(exploration: Exploration) -> None:
-    settings = exploration.settings._replace(
-        witness="rebalance/elect-leader", instances=("membership",)
-    )
-    said = summary(run(settings, _silent), [])
+def test_a_witness_is_printed_step_by_step_with_every_answer() -> None:
+    settings = Settings(PROFILE, 2, ("membership",), witness="rebalance/elect-leader")
+    said = summary(run(settings, silent), [])
     assert "A shortest trace to rebalance/elect-leader (the leader is gone, so another" in said
     assert "  4. A sends LeaveGroup v4\n       <- (to step 2) UNKNOWN_MEMBER_ID (25)" in said
-
-
-def test_the_json_has_the_printed_values(exploration: Exploration) -> None:
-    said = as_json(exploration)
-    assert said["format"] == 1
-    assert said["errors"] == said["rules_not_applied"] == []
-    assert said["witness"] is None
-    space = said["instances"][0]
-    figures = exploration.spaces[0].figures
-    assert (space["name"], space["states"]) == ("membership", figures.states)
-    assert space["transitions"] == figures.edges
-    assert space["generated"] is None  # by TLC, that is, which knows no such reduction
-    assert sum(component["states"] for component in space["components"]) == figures.states
-    assert said["group_transitions"]["CompletingRebalance -> Stable"].keys() == {
-        "sync/leader-completing",
-        "log/release",
-    }

@@ -11,6 +11,7 @@ from collections.abc import Collection
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
+import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -29,81 +30,61 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError
-from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, parse
-from groupcheck.properties.verify import Verification
 from groupcheck.reports.files import finding_files, write
-from groupcheck.reports.verification_record import finding_record, result_record
-from support.faults import faulty_port
+from groupcheck.reports.record import ResultRecord
+from groupcheck.reports.record_file import read
+from groupcheck.reports.verification_record import finding_record
+from support.saved_results import diverging
+from support.small_findings import member_list_for_a_follower
 
-FAULT = "a follower is given the member list"
 TESTS = Path(__file__).parent.parent
 PORT = "python:support.faulty_python_port:make"
 
 
 @pytest.fixture(scope="module")
-def result() -> Result:
-    return Verification(PortSource(PORT, lambda: faulty_port(FAULT)), Settings(examples=0)).run()
+def result() -> ResultRecord:
+    """The result of a port that gives a follower the member list."""
+    finding = finding_record(member_list_for_a_follower(), PORT)
+    return msgspec.structs.replace(diverging(), findings=(finding,))
 
 
 @pytest.fixture
-def report(result: Result, tmp_path: Path) -> Path:
-    write(result_record(result), tmp_path / "report")
+def report(result: ResultRecord, tmp_path: Path) -> Path:
+    write(result, tmp_path / "report")
     return tmp_path / "report"
 
 
 def test_a_finding_is_written_as_text_traces_pictures_and_test(
-    result: Result, report: Path
+    result: ResultRecord, report: Path
 ) -> None:
-    expected = {"result.json"}
-    for finding in result.findings:
-        expected |= {
-            f"finding_{finding.finding_id}.txt",
-            f"finding_{finding.finding_id}.jsonl",
-            f"finding_{finding.finding_id}.itf.json",
-            f"finding_{finding.finding_id}.mmd",
-            f"finding_{finding.finding_id}.svg",
-            f"test_finding_{finding.finding_id}.py",
-        }
-    assert {path.name for path in report.iterdir()} == expected
-    assert len(expected) >= 7
+    (finding,) = result.findings
+    kinds = ("txt", "jsonl", "itf.json", "mmd", "svg")
+    assert {path.name for path in report.iterdir()} == {
+        "result.json",
+        *(f"finding_{finding.id}.{kind}" for kind in kinds),
+        f"test_finding_{finding.id}.py",
+    }
+    assert read(report) == result
+    assert finding.trace[0]["profile"] == "2.7"
+    # The trace has a header, and the last step is not accepted.
+    assert finding.accepted_steps == len(finding.trace) - 2
+    assert finding.property
+    assert finding.property.name == "member-list"
 
 
-def test_the_record_has_the_printed_lines(result: Result, report: Path) -> None:
-    written = json.loads((report / "result.json").read_text())
-    assert written["conforms"] is False
-    assert written["sequences"] == result.sequences
-    assert [each["transitions"]["covered"] for each in written["instances"]] == [
-        each.transitions.covered for each in result.instances
-    ]
-    assert [f["id"] for f in written["findings"]] == [f.finding_id for f in result.findings]
-    first = written["findings"][0]
-    assert first["trace"][0]["profile"] == "2.7"
-    assert (
-        first["accepted_steps"] == len(first["trace"]) - 2
-    )  # without the header and the last step
-    assert first["property"]["name"] == "member-list"
-
-
-def test_a_report_replaces_an_earlier_one_and_no_other_files(result: Result, report: Path) -> None:
+def test_a_report_replaces_an_earlier_one_and_no_other_files(
+    result: ResultRecord, report: Path
+) -> None:
     written = set(report.iterdir())
-    stale = [
-        report / name
-        for name in (
-            *(f"finding_0000abcd.{kind}" for kind in ("txt", "jsonl", "itf.json", "mmd", "svg")),
-            "test_finding_0000abcd.py",
-        )
-    ]
-    others = [
-        report / name
-        for name in ("finding_0000abcd.md", "finding_mine.txt", "test_finding.py", "results.json")
-    ]
-    for path in stale + others:
+    stale = [f"finding_0000abcd.{kind}" for kind in ("txt", "jsonl", "itf.json", "mmd", "svg")]
+    other = ("finding_0000abcd.md", "finding_mine.txt", "test_finding.py", "results.json")
+    others = [report / name for name in other]
+    for path in (*others, *(report / name for name in (*stale, "test_finding_0000abcd.py"))):
         path.write_text("")
     (report / "finding_0000dead.txt").mkdir()
-    assert set(write(result_record(result), report)) == written
+    assert set(write(result, report)) == written
     assert set(report.iterdir()) == {*written, *others, report / "finding_0000dead.txt"}
 
 
