@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import pytest
 
 from groupcheck.cli import main
+
+TESTS: Final = Path(__file__).parent.parent
 
 
 class Done(NamedTuple):
@@ -55,6 +57,27 @@ def printed(run: Callable[..., Done]) -> Callable[..., str]:
         return done.out
 
     return printed_by
+
+
+@pytest.fixture
+def repository(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A repository as the author of a port has it, whose tests can import those of this one."""
+    monkeypatch.setenv("PYTHONPATH", str(TESTS))
+    monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
+    return pytester
+
+
+@pytest.fixture
+def usage_error(repository: pytest.Pytester) -> Callable[..., str]:
+    """Runs pytest in this process with an invalid option; returns the line of the usage error."""
+
+    def usage_error_of(*arguments: str) -> str:
+        result = repository.runpytest_inprocess(*arguments)
+        assert result.ret == pytest.ExitCode.USAGE_ERROR
+        assert "Traceback" not in result.stderr.str()
+        return next(line for line in result.stderr.lines if line.startswith("ERROR: groupcheck: "))
+
+    return usage_error_of
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.instances.environment import GROUP_ID, NOBODY
+from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.ports.source import FORMS

@@ -54,7 +54,7 @@ def test_an_error_in_the_model_has_exit_status_1(
     # With every rule but this one in one small instance.
     monkeypatch.setattr(
         exploration,
-        "spaces",
+        "instances",
         lambda profile, members: {"metadata": virtual_time_instances(profile, members)["metadata"]},
     )
     out = printed("explore", status=1)
@@ -68,7 +68,7 @@ def test_a_violated_property_has_exit_status_1_and_its_counterexample(
     deaf = whole.edited(ReplaceEffects("heartbeat/alive", ()))
     monkeypatch.setattr(profiles, "PROFILES", {"2.7": deaf})
     out = printed("explore", *QUICK, status=1)
-    assert "ERROR      the property unanswered is violated" in out
+    assert "ERROR      the property unanswered-requests is violated" in out
     assert "  3. A sends Heartbeat v4 for generation 1\n" in out
 
 

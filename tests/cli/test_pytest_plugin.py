@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from pathlib import Path
+from collections.abc import Callable
+from fnmatch import fnmatch
 
 import pytest
 
@@ -11,7 +12,6 @@ from groupcheck.cli import main
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.record_file import read
 
-SUPPORT = Path(__file__).parent.parent
 QUICK = ("--groupcheck-members=1", "--groupcheck-examples=10", "--groupcheck-walks=20")
 FAULTY = "python:support.faulty_python_port:make"
 FOLLOWERS = (
@@ -24,14 +24,22 @@ FOLLOWERS = (
 FOLLOWER_SEES_MEMBERS = "04dbda2d"  # the finding of the picture in the README
 
 
-@pytest.fixture
-def repository(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
-    return pytester
-
-
 def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return repository.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+    return repository.runpytest_subprocess(*arguments)
+
+
+def bug(repository: pytest.Pytester, name: str) -> None:
+    """Makes a seeded fault the port of the repository."""
+    repository.makeconftest(
+        f"""
+        import pytest
+        from support.faulty_python_port import FaultyPythonPort
+
+        @pytest.fixture(scope="session")
+        def groupcheck_port():
+            return lambda: FaultyPythonPort({name!r})
+        """
+    )
 
 
 @pytest.mark.slow
@@ -57,6 +65,7 @@ def test_the_result_with_xdist_is_the_same(repository: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines(["covered    3,084 of 3,084 transitions (100 %)"])
 
 
+@pytest.mark.slow
 def test_a_failing_test_prints_the_finding_without_a_traceback(
     repository: pytest.Pytester,
 ) -> None:
@@ -69,7 +78,7 @@ def test_a_failing_test_prints_the_finding_without_a_traceback(
             f"finding    {FOLLOWER_SEES_MEMBERS} *",
         ]
     )
-    result.stdout.no_fnmatch_line("*pytest_suite.py*")
+    result.stdout.no_fnmatch_line("*pytest_plugin/suite.py*")
     suites = ET.parse(repository.path / "junit.xml")  # noqa: S314 - pytest wrote it
     ids = suites.findall(".//property[@name='groupcheck_finding']")
     assert {each.get("value") for each in ids} == {FOLLOWER_SEES_MEMBERS}
@@ -150,7 +159,7 @@ def test_a_fixture_can_return_the_port(repository: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize(
-    ("bug", "rule"),
+    ("name", "rule"),
     [
         ("KAFKA-2596", "commit/no-group"),
         ("KAFKA-6005", "join/new-inconsistent"),
@@ -158,27 +167,22 @@ def test_a_fixture_can_return_the_port(repository: pytest.Pytester) -> None:
     ],
 )
 def test_the_test_of_a_rule_finds_a_bug_that_kafka_had(
-    repository: pytest.Pytester, bug: str, rule: str
+    repository: pytest.Pytester, name: str, rule: str
 ) -> None:
-    repository.makeconftest(
-        f"""
-        import pytest
-        from support.faulty_python_port import FaultyPythonPort
-
-        @pytest.fixture(scope="session")
-        def groupcheck_port():
-            return lambda: FaultyPythonPort({bug!r})
-        """
-    )
+    bug(repository, name)
     result = run(repository, "--groupcheck", *QUICK, "-k", rule.partition("/")[2])
     assert result.ret == 1
     result.stdout.fnmatch_lines(["Finding *: differs from Apache Kafka *", f"FAILED*[[]{rule}]*"])
+    result.stdout.no_fnmatch_line("*pytest_plugin/suite.py*")
 
 
 @pytest.mark.slow
-def test_last_failed_selects_the_tests_that_failed(repository: pytest.Pytester) -> None:
-    repository.runpytest_subprocess(f"--groupcheck-port={FAULTY}", *FOLLOWERS)
-    result = repository.runpytest_subprocess(f"--groupcheck-port={FAULTY}", "--lf", *FOLLOWERS)
+def test_last_failed_selects_the_tests_that_failed(
+    repository: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PYTEST_ADDOPTS")
+    run(repository, f"--groupcheck-port={FAULTY}", *FOLLOWERS)
+    result = run(repository, f"--groupcheck-port={FAULTY}", "--lf", *FOLLOWERS)
     assert result.parseoutcomes().get("failed", 0) > 0
     assert "passed" not in result.parseoutcomes()
 
@@ -197,13 +201,10 @@ def test_last_failed_selects_the_tests_that_failed(repository: pytest.Pytester) 
     ],
 )
 def test_an_invalid_option_is_a_usage_error_of_one_line(
-    repository: pytest.Pytester, argument: str, line: str
+    repository: pytest.Pytester, argument: str, line: str, usage_error: Callable[..., str]
 ) -> None:
     (repository.path / "file").touch()
-    result = run(repository, "--groupcheck-port=builtin", argument)
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: groupcheck: {line}"])
-    assert "Traceback" not in result.stderr.str()
+    assert fnmatch(usage_error("--groupcheck-port=builtin", argument), f"ERROR: groupcheck: {line}")
 
 
 @pytest.mark.slow

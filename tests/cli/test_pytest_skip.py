@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from groupcheck.properties.coverage.covered import read
 
-SUPPORT = Path(__file__).parent.parent
 QUICK = ("--groupcheck-members=1", "--groupcheck-examples=0", "--groupcheck-walks=10")
 
 
-@pytest.fixture
-def repository(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    monkeypatch.setenv("PYTHONPATH", str(SUPPORT))
-    return pytester
-
-
 def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return repository.runpytest_subprocess("-p", "no:cacheprovider", "-rs", *arguments, *QUICK)
+    return repository.runpytest_subprocess("-rs", *arguments, *QUICK)
 
 
 @pytest.mark.slow
@@ -82,7 +75,7 @@ def test_a_marker_of_a_fixture_parameter_skips_a_feature(
 def test_the_markers_are_listed_and_one_selects_the_suite(
     repository: pytest.Pytester,
 ) -> None:
-    result = repository.runpytest_subprocess("--markers")
+    result = repository.runpytest_inprocess("--markers")
     result.stdout.fnmatch_lines(
         ["@pytest.mark.groupcheck: *", "@pytest.mark.no_static_members(reason=None): *"]
     )
@@ -91,12 +84,9 @@ def test_the_markers_are_listed_and_one_selects_the_suite(
     assert result.parseoutcomes()["passed"] == 1
 
 
-def test_an_unknown_feature_is_a_usage_error(repository: pytest.Pytester) -> None:
-    result = run(repository, "--groupcheck-port=builtin", "--groupcheck-skip=statics")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines(
-        ["ERROR: groupcheck: --groupcheck-skip: unknown feature 'statics'; known: offsets, *"]
-    )
+def test_an_unknown_feature_is_a_usage_error(usage_error: Callable[..., str]) -> None:
+    line = usage_error("--groupcheck-port=builtin", "--groupcheck-skip=statics")
+    assert "--groupcheck-skip: unknown feature 'statics'; known: offsets, " in line
 
 
 @pytest.mark.slow
@@ -119,8 +109,8 @@ def test_the_coverage_of_all_processes_is_added_to_a_file(
 
 
 @pytest.mark.parametrize("name", ["nowhere/coverage.json", "garbage.json"])
-def test_an_invalid_coverage_file_is_a_usage_error(repository: pytest.Pytester, name: str) -> None:
+def test_an_invalid_coverage_file_is_a_usage_error(
+    repository: pytest.Pytester, name: str, usage_error: Callable[..., str]
+) -> None:
     (repository.path / "garbage.json").write_text(json.dumps({"format": 99}))
-    result = run(repository, "--groupcheck-port=builtin", f"--groupcheck-coverage={name}")
-    assert result.ret == pytest.ExitCode.USAGE_ERROR
-    result.stderr.fnmatch_lines([f"ERROR: groupcheck: *{name}*"])
+    assert name in usage_error("--groupcheck-port=builtin", f"--groupcheck-coverage={name}")

@@ -22,7 +22,7 @@ from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Witness
-from groupcheck.model.instances.instance import spaces, virtual_time_instances
+from groupcheck.model.instances.instance import instances, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -102,7 +102,7 @@ def members(request: pytest.FixtureRequest) -> int:
 def witnesses(members: int) -> list[Witness]:
     """A witness of each rule, in the first instance that has one."""
     graphs = {
-        name: StateGraph(whole(instance)) for name, instance in spaces(PROFILE, members).items()
+        name: StateGraph(whole(instance)) for name, instance in instances(PROFILE, members).items()
     }
     found: dict[str, Witness] = {}
     for name, graph in graphs.items():
@@ -110,8 +110,8 @@ def witnesses(members: int) -> list[Witness]:
             if rule not in found and (hops := graph.witness_of(rule)):
                 steps = tuple(trace_of(graph.space, hops))
                 found[rule] = Witness(rule, name, graph.space.instance, steps)
-    applied = {rule for graph in graphs.values() for rule in graph.space.applied}
-    assert set(found) == applied
+    edges = (edge for graph in graphs.values() for each in graph.space.edges for edge in each)
+    assert set(found) == {rule for edge in edges for rule in edge.fired}
     return list(found.values())
 
 
@@ -162,7 +162,7 @@ def test_the_states_of_an_itf_trace_are_those_of_the_model(
             tuple(_decoded(hint, state[name]) for name, hint in VARIABLES.items())
             for state in read["states"]
         ]
-        assert initial == (*spaces(PROFILE, members)[witness.space].initial, None, (), ())
+        assert initial == (*instances(PROFILE, members)[witness.space].initial, None, (), ())
         assert after == [
             (*outcome.coordinator, given, outcome.responses, outcome.fired)
             for given, outcome in witness.steps
