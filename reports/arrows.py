@@ -99,10 +99,10 @@ class _Tally:
         self.nearest = (hidden, len(known.graph.path(hop.node)), known.graph, hop, known.name)
 
 
-def reasoned(spaces: tuple[Known, ...]) -> list[Reasoned]:
+def reasoned(instances: tuple[Known, ...]) -> list[Reasoned]:
     """The group transitions of all instances."""
     tallies: dict[Arrow, dict[str, _Tally]] = {}
-    for known in spaces:
+    for known in instances:
         profile, nodes = known.space.instance.profile, known.space.nodes
         kinds = iter(known.result.outcomes)
         for node, edges in enumerate(known.space.edges):
@@ -113,16 +113,16 @@ def reasoned(spaces: tuple[Known, ...]) -> list[Reasoned]:
                     tally = tallies.setdefault(arrow, {}).setdefault(rule, _Tally())
                     tally.add(kind, known, TransitionReference(node, place))
     times: Counter[str] = Counter()
-    for known in spaces:
+    for known in instances:
         times.update(known.result.group_transitions)
     return [
-        _reasoned(arrow, reasons, spaces)._replace(times=times[str(arrow)])
+        _reasoned(arrow, reasons, instances)._replace(times=times[str(arrow)])
         for arrow, reasons in tallies.items()
     ]
 
 
-def _reasoned(arrow: Arrow, tallies: dict[str, _Tally], spaces: tuple[Known, ...]) -> Reasoned:
-    rules = PROFILES[spaces[0].space.instance.profile.name].rules
+def _reasoned(arrow: Arrow, tallies: dict[str, _Tally], instances: tuple[Known, ...]) -> Reasoned:
+    rules = PROFILES[instances[0].space.instance.profile.name].rules
     reasons = [
         Reason(rules[rule], tally.transitions, tally.covered, tally.diverged, _witness(tally))
         for rule, tally in tallies.items()

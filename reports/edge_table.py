@@ -29,13 +29,13 @@ class _Texts:
         return self.numbers.setdefault(text, len(self.numbers))
 
 
-def edge_table(spaces: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]:
+def edge_table(instances: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]:
     """The columns, the texts of their numbers, and the outcomes as letters."""
     texts = {name: _Texts() for name in COLUMNS}
     columns: dict[str, list[int]] = {name: [] for name in COLUMNS}
     kinds: list[str] = []
     places = {arrow: place for place, arrow in enumerate(arrows)}
-    for known in spaces:
+    for known in instances:
         nodes = known.space.nodes
         profile = known.space.instance.profile
         said = [bounded(_state(node)) for node in nodes]
@@ -63,7 +63,7 @@ def edge_table(spaces: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, Any]
         "columns": columns,
         "texts": {name: list(each.numbers) for name, each in texts.items()},
         "outcomes": "".join(kinds),
-        "reasons": _reasons(spaces),
+        "reasons": _reasons(instances),
     }
 
 
@@ -74,9 +74,9 @@ def _state(node: Coordinator) -> str:
     return f"{words['state']}{generation}{members}"
 
 
-def _reasons(spaces: tuple[Known, ...]) -> dict[str, str]:
+def _reasons(instances: tuple[Known, ...]) -> dict[str, str]:
     """Each rule in words, with its source."""
-    if not spaces:
+    if not instances:
         return {}
-    rules = PROFILES[spaces[0].space.instance.profile.name].rules
+    rules = PROFILES[instances[0].space.instance.profile.name].rules
     return {name: f"{rule.words} [{rule.source}]" for name, rule in rules.items()}
