@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.instances.catalogue import instances_named
+from groupcheck.model.instances.small import instances_named
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import InstanceCoverage

@@ -15,8 +15,8 @@ import networkx as nx
 
 from groupcheck.model.bodies import encode_record
 from groupcheck.model.engine.exploration import StateSpace, Transition
-from groupcheck.model.exploring.edge_ids import edge_ids
 from groupcheck.model.exploring.exploration import Witness
+from groupcheck.model.exploring.fingerprint import edge_ids
 from groupcheck.model.instances.inputs import action
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.properties.sequence import Sequence, dump, step_message

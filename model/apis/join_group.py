@@ -41,7 +41,7 @@ from groupcheck.model.rules.members import (
     supported_by_all,
 )
 from groupcheck.model.rules.membership import ADD_MEMBER
-from groupcheck.model.rules.rebalance import check_join_complete, maybe_prepare_rebalance
+from groupcheck.model.rules.rebalance import MAYBE_PREPARE, check_join_complete
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Pending, StaticAppend
 from groupcheck.model.step import Step
@@ -331,13 +331,7 @@ _UNCHANGED: Final = Guard("its protocols and metadata are unchanged", _unchanged
 _CHANGED: Final = Guard(
     "its protocols or metadata have changed", lambda step, request: not _unchanged(step, request)
 )
-_REJOIN: Final = (
-    PARK_JOIN.effect,
-    Effect(
-        "prepare a rebalance unless one is prepared",
-        lambda step, _request: maybe_prepare_rebalance(step),
-    ),
-)
+_REJOIN: Final = PARK_JOIN.effect, MAYBE_PREPARE
 JOIN_AGAIN: Final = table(
     "JoinGroup with a member id",
     API,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import networkx as nx
 
@@ -22,10 +21,6 @@ class Component(NamedTuple):
 
     nodes: tuple[int, ...]
     terminal: bool
-
-
-class UnreachableRuleError(Exception):
-    """A version has a rule that no transition of its state spaces applies."""
 
 
 class StateGraph:
@@ -89,26 +84,3 @@ class StateGraph:
     def edge(self, hop: TransitionReference) -> Transition:
         """The transition itself."""
         return self.space.edges[hop.node][hop.edge]
-
-
-class _HasRules(Protocol):
-    @property
-    def name(self) -> str:
-        """Of the version."""
-
-    @property
-    def rules(self) -> Mapping[str, Any]:
-        """By id."""
-
-
-def check_every_rule_is_reached(version: _HasRules, spaces: Iterable[StateSpace]) -> None:
-    """Compare the rules of a version with those that transitions apply.
-
-    Raises:
-        UnreachableRuleError: with the ids of the rules that no transition applies.
-    """
-    reached = {rule for space in spaces for rule in space.applied}
-    missing = sorted(set(version.rules) - reached)
-    if missing:
-        msg = f"no path of {version.name} reaches the rules {', '.join(missing)}"
-        raise UnreachableRuleError(msg)

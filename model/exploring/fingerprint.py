@@ -22,6 +22,9 @@ from typing import Any, Final
 
 from groupcheck.model import state as state_records
 from groupcheck.model import vocabulary
+from groupcheck.model.bodies import encode_record
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.instances.inputs import action
 from groupcheck.model.state import Coordinator
 
 KEY_BYTES: Final = 16
@@ -96,3 +99,31 @@ def _named(written_as: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever a stat
 
 def _tuples(value: Any) -> Any:  # noqa: ANN401 - whatever a state holds
     return tuple(map(_tuples, value)) if isinstance(value, list) else value
+
+
+def edge_ids(space: StateSpace) -> tuple[tuple[str, ...], ...]:
+    """The id of each transition, in the place of the transition: 64 bits of a hash.
+
+    A transition is the same in two versions of the model if its states, its input and its
+    responses are.
+    """
+    states = [_short_hash(encode_record(node)) for node in space.nodes]
+    return tuple(
+        tuple(
+            _short_hash(
+                [
+                    states[source],
+                    action(edge.given),
+                    encode_record(edge.given),
+                    [encode_record(response) for response in edge.responses],
+                    states[edge.target],
+                ]
+            )
+            for edge in edges
+        )
+        for source, edges in enumerate(space.edges)
+    )
+
+
+def _short_hash(value: Any) -> str:  # noqa: ANN401 - whatever JSON has
+    return sha256(json.dumps(value).encode()).hexdigest()[:16]

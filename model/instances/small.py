@@ -6,7 +6,7 @@ there and does what it should, not how it goes with everything else. No text of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
@@ -21,7 +21,12 @@ from groupcheck.model.instances.inputs import (
     fetch,
     txn_commit,
 )
-from groupcheck.model.instances.instance import Instance, feature_instances
+from groupcheck.model.instances.instance import (
+    Instance,
+    feature_instances,
+    real_clock_instances,
+    virtual_time_instances,
+)
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
@@ -109,3 +114,21 @@ def small_instances(profile: Profile, members: int) -> dict[str, Instance]:
             settings=MappingProxyType({"offsets.retention.minutes": LONG_RETENTION}),
         )
     return short
+
+
+def instances_named(
+    profile: Profile, name: str, members: int, broker: Mapping[str, int]
+) -> Iterator[Instance]:
+    """The instances of that name and those settings: only its graph says which of them it was."""
+    tables = (
+        virtual_time_instances(profile, members),
+        small_instances(profile, members),
+        feature_instances(profile, members),
+        real_clock_instances(profile, members, broker),
+    )
+    seen: list[Instance] = []
+    for table in tables:
+        instance = table.get(name)
+        if instance is not None and instance.broker == broker and instance not in seen:
+            seen.append(instance)
+            yield instance

@@ -22,6 +22,7 @@ from groupcheck.model.rules.rebalance import (
     DROP_ABSENT,
     EMPTY_IS_DEAD,
     JOINED_LEADER,
+    MAYBE_PREPARE,
     PREPARE,
     check_join_complete,
     maybe_prepare_rebalance,
@@ -96,10 +97,7 @@ ADD_MEMBER: Final = procedure(
         "extend the initial delay, of any generation",
         _note_new_member(lambda g: g.join_timer is not None and g.join_timer.initial),
     ).only(at("", "", "", "GMM:6856")),
-    Effect(
-        "prepare a rebalance unless one is prepared",
-        lambda step, _request: maybe_prepare_rebalance(step),
-    ),
+    MAYBE_PREPARE,
 )
 # The initial delay ends early if the last member that it waits for leaves or expires.
 REMOVAL_ENDS_DELAY: Final = Behaviour(

@@ -43,6 +43,12 @@ def maybe_prepare_rebalance(step: Step) -> None:
         prepare_rebalance(step)
 
 
+MAYBE_PREPARE: Final = Effect(
+    "prepare a rebalance unless one is prepared",
+    lambda step, _subject: maybe_prepare_rebalance(step),
+)
+
+
 def prepare_rebalance(step: Step) -> None:
     """Prepare a rebalance (2.7 GroupCoordinator.scala:1123)."""
     decide(step, PREPARE, None)

@@ -10,7 +10,7 @@ from groupcheck.model.rules import retention
 from groupcheck.model.rules.guards import COMPLETING, STABLE
 from groupcheck.model.rules.members import drop_instance, drop_members
 from groupcheck.model.rules.membership import remove_member, remove_pending
-from groupcheck.model.rules.rebalance import complete_join, maybe_prepare_rebalance
+from groupcheck.model.rules.rebalance import MAYBE_PREPARE, complete_join, maybe_prepare_rebalance
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Member, Pending
 from groupcheck.model.step import Step
@@ -227,9 +227,6 @@ def _remove_unsynced(step: Step, _subject: object) -> None:
         drop_instance(step, member.group_instance_id)
 
 
-_REBALANCE: Final = Effect(
-    "prepare a rebalance unless one is prepared", lambda step, _s: maybe_prepare_rebalance(step)
-)
 SYNC_TIMER: Final = table(
     "The timer for SyncGroups fires",
     AREA,
@@ -239,14 +236,14 @@ SYNC_TIMER: Final = table(
         at("", "", "", "GMM:7152"),
         Guard("a member has not synced", lambda step, _s: bool(_unsynced(step))),
         Effect("remove them, static members too", _remove_unsynced),
-        _REBALANCE,
+        MAYBE_PREPARE,
     ),
     rule(
         "time/lost-sync-expired",
         "the SyncGroup of the former id of a static member is waited for in vain, and a "
         "rebalance begins, though every member has synced",
         at("", "", "", "GMM:7150"),
-        _REBALANCE,
+        MAYBE_PREPARE,
     ),
 )
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.model.exploring.edge_ids import edge_ids
+from groupcheck.model.exploring.fingerprint import edge_ids
 from groupcheck.properties.generators.suite import Path as TestPath
 from groupcheck.properties.generators.suite import Suite, suite
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.implementation.core.groups import partition_for as implemented
-from groupcheck.model.rules.partition import SMALLEST, hash_code, partition_for
+from support.partition import SMALLEST, hash_code, partition_for
 
 GROUP_IDS = st.text(st.characters(exclude_categories=()))  # lone surrogates too, as in Java
 

@@ -11,10 +11,10 @@ import pytest
 
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.members import supported_by_all, times_supported, vote_winners, votes
-from groupcheck.model.rules.partition import partition_for
 from groupcheck.model.state import Member
 from groupcheck.model.vocabulary import ErrorCode, Protocol
 from support.consumers import Consumers
+from support.partition import partition_for
 from support.play import Play
 
 VOTERS = (("B", "A"), ("A", "B", "C"), ("D", "B", "A"))

@@ -9,10 +9,7 @@ from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import (
     StateGraph,
     TransitionReference,
-    UnreachableRuleError,
-    check_every_rule_is_reached,
 )
-from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.engine.statistics import Degrees, statistics
 from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.profiles import PROFILES
@@ -41,13 +38,6 @@ def test_an_unreachable_transition_is_named(spaces: dict[str, StateSpace]) -> No
         nodes=(*space.nodes, space.nodes[0]), edges=(*space.edges, space.edges[0][:1])
     )
     assert StateGraph(island).unreachable() == [TransitionReference(len(space.nodes), 0)]
-
-
-def test_a_declared_rule_that_no_path_reaches_is_an_error(spaces: dict[str, StateSpace]) -> None:
-    rule = VersionRule("heartbeat/on-a-sunday", "it is Sunday", "nowhere", (), ())
-    profile = PROFILE._replace(rules={**PROFILE.rules, rule.id: rule})
-    with pytest.raises(UnreachableRuleError, match="heartbeat/on-a-sunday"):
-        check_every_rule_is_reached(profile, spaces.values())
 
 
 def test_a_witness_is_as_short_as_networkx_finds_it_and_replays_on_the_model(

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.catalogue import instances_named
 from groupcheck.model.instances.instance import DELAY, real_clock_instances
-from groupcheck.model.instances.small import small_instances
+from groupcheck.model.instances.small import instances_named, small_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import OffsetFetchRequest, Request

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.model.engine.exploration import StateSpace, Transition, explore
-from groupcheck.model.exploring.edge_ids import edge_ids
+from groupcheck.model.exploring.fingerprint import edge_ids
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatResponse
