@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
+from groupcheck.model.engine.rules import Effect, Guard, decide, rule, single, table
 from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
@@ -86,29 +86,25 @@ def _reaching_no_member(entry: Append) -> Append:
     return entry._replace(generation_id=0) if isinstance(entry, GroupAppend) else entry
 
 
-DELETE_NOT_STORED: Final = table(
+DELETE_NOT_STORED: Final = single(
     "DeleteGroups whose record fails",
     API,
-    rule(
-        "delete/not-stored",
-        "the tombstone of the group cannot be stored, so it stays, and the request fails",
-        at("", "", "", "GCS:1438"),
-        Guard(
-            "the append of the tombstone fails",
-            lambda step, _request: removal_fails(step, removes=True),
-        ),
-        Effect("answer the mapped error", _answer_not_stored),
+    "delete/not-stored",
+    "the tombstone of the group cannot be stored, so it stays, and the request fails",
+    at("", "", "", "GCS:1438"),
+    Guard(
+        "the append of the tombstone fails",
+        lambda step, _request: removal_fails(step, removes=True),
     ),
+    Effect("answer the mapped error", _answer_not_stored),
 )
-DELETED: Final = table(
+DELETED: Final = single(
     "The group is deleted",
     API,
-    rule(
-        "group/deleted",
-        "the group is deleted with all its offsets",
-        at("", "", "GMM:834", "GMM:6046"),
-        Effect("remove the group", dissolve),
-    ),
+    "group/deleted",
+    "the group is deleted with all its offsets",
+    at("", "", "GMM:834", "GMM:6046"),
+    Effect("remove the group", dissolve),
 )
 DELETE: Final = table(
     "DeleteGroups",

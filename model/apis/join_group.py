@@ -12,6 +12,7 @@ from groupcheck.model.engine.rules import (
     decide,
     procedure,
     rule,
+    single,
     table,
 )
 from groupcheck.model.rules import static_members
@@ -237,22 +238,20 @@ def _drop_all(step: Step, request: Request) -> None:
     drop_pending(step, member_id)
 
 
-JOIN_FULL: Final = table(
+JOIN_FULL: Final = single(
     "JoinGroup to a full group",
     API,
-    rule(
-        "join/group-full",
-        "the group has as many members as group.max.size allows",
-        at("", "", "GC:184", "GMM:6169"),
-        Guard("the group has group.max.size members", _is_full),
-        Effect("drop the member id and the group.instance.id, each by itself", _drop_each).only(
-            at("", "", "GC:185")
-        ),
-        Effect("drop the member, its group.instance.id and its pending id", _drop_all).only(
-            at("", "", "", "GMM:6170")
-        ),
-        _reply_without_id(ErrorCode.GROUP_MAX_SIZE_REACHED),
+    "join/group-full",
+    "the group has as many members as group.max.size allows",
+    at("", "", "GC:184", "GMM:6169"),
+    Guard("the group has group.max.size members", _is_full),
+    Effect("drop the member id and the group.instance.id, each by itself", _drop_each).only(
+        at("", "", "GC:185")
     ),
+    Effect("drop the member, its group.instance.id and its pending id", _drop_all).only(
+        at("", "", "", "GMM:6170")
+    ),
+    _reply_without_id(ErrorCode.GROUP_MAX_SIZE_REACHED),
 )
 
 

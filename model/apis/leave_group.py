@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Effect, Guard, VersionRule, decide, rule, table
+from groupcheck.model.engine.rules import Effect, Guard, VersionRule, decide, rule, single, table
 from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
@@ -200,15 +200,13 @@ def _answer_not_stored(step: Step, request: Request) -> None:
     step.answer(request.request_id, LeaveGroupResponse(error_to_commit(step, step.failed)))
 
 
-LEAVE_NOT_STORED: Final = table(
+LEAVE_NOT_STORED: Final = single(
     "LeaveGroup whose record fails",
     API,
-    rule(
-        "leave/empty-not-stored",
-        "all members have left, and the record of the empty group cannot be stored",
-        at("", "", "", "GMM:7993"),
-        Effect("answer the mapped error", _answer_not_stored),
-    ),
+    "leave/empty-not-stored",
+    "all members have left, and the record of the empty group cannot be stored",
+    at("", "", "", "GMM:7993"),
+    Effect("answer the mapped error", _answer_not_stored),
 )
 
 

@@ -12,6 +12,7 @@ from groupcheck.model.engine.rules import (
     Sources,
     decide,
     rule,
+    single,
     table,
 )
 from groupcheck.model.rules.guards import (
@@ -124,17 +125,15 @@ NONE_FITS: Final = Guard(
     "every partition's metadata is longer than offset.metadata.max.bytes",
     lambda step, request: not any(_fits(step, each) for _, each in offsets_of(step, request)),
 )
-COMMIT_TOO_LARGE: Final = table(
+COMMIT_TOO_LARGE: Final = single(
     "A commit whose metadata is too long",
     API,
-    rule(
-        "commit/metadata-too-large",
-        "every partition's metadata is longer than offset.metadata.max.bytes",
-        at("GMM:306", "GMM:306", "GMM:360", "OMM:630"),
-        NONE_FITS,
-        reply(ErrorCode.OFFSET_METADATA_TOO_LARGE),
-        deferred=DEFERRED,
-    ),
+    "commit/metadata-too-large",
+    "every partition's metadata is longer than offset.metadata.max.bytes",
+    at("GMM:306", "GMM:306", "GMM:360", "OMM:630"),
+    NONE_FITS,
+    reply(ErrorCode.OFFSET_METADATA_TOO_LARGE),
+    deferred=DEFERRED,
 )
 
 

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple, cast
 
 from groupcheck.model.apis.delete_groups import forget_group, offsets_in_log
 from groupcheck.model.apis.offset_commit import ANSWERS_EACH_MENTION
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, single, table
 from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
@@ -143,16 +143,14 @@ def _answer_not_stored(step: Step, deletion: Deletion) -> None:
     step.answer(deletion.request.request_id, OffsetDeleteResponse(error), reason)
 
 
-OFFSETS_NOT_STORED: Final = table(
+OFFSETS_NOT_STORED: Final = single(
     "OffsetDelete whose record fails",
     API,
-    rule(
-        "offset-delete/not-stored",
-        "the tombstones of the offsets cannot be stored, so they stay, and the request fails",
-        at("", "", "", "GCS:2072"),
-        Guard("the append of the tombstones fails", _removal_fails),
-        Effect("answer the mapped error", _answer_not_stored),
-    ),
+    "offset-delete/not-stored",
+    "the tombstones of the offsets cannot be stored, so they stay, and the request fails",
+    at("", "", "", "GCS:2072"),
+    Guard("the append of the tombstones fails", _removal_fails),
+    Effect("answer the mapped error", _answer_not_stored),
 )
 _DELETE: Final = Effect(
     "delete the offsets of topics that no member subscribes to, refuse the others with "

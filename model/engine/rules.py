@@ -121,6 +121,19 @@ def table(
     return Table(name, area, rules, moves)
 
 
+def single(  # noqa: PLR0913 - one record of data
+    name: str,
+    area: str,
+    id_: str,
+    words: str,
+    sources: Sources,
+    *parts: Guard | Effect,
+    deferred: Sources = EVERY_VERSION,
+) -> Table:
+    """A table of one rule."""
+    return table(name, area, rule(id_, words, sources, *parts, deferred=deferred))
+
+
 class Procedure(NamedTuple):
     """A sequence of effects that several rules share, as each version has it. It can be called.
 

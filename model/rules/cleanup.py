@@ -10,7 +10,7 @@ from typing import Final
 
 from groupcheck.model.apis.delete_groups import dissolve
 from groupcheck.model.apis.offset_delete import has_offsets
-from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
+from groupcheck.model.engine.rules import Effect, Guard, decide, rule, single, table
 from groupcheck.model.rules.guards import EMPTY, STABLE, state_is
 from groupcheck.model.rules.retention import is_over
 from groupcheck.model.rules.subscription import CONSUMER
@@ -175,24 +175,20 @@ CLEANUP: Final = table(
         },
     ),
 )
-EXPIRED: Final = table(
+EXPIRED: Final = single(
     "Offsets have expired",
     AREA,
-    rule(
-        "cleanup/expired",
-        "expired offsets are removed: a member that joins later starts elsewhere",
-        at("GMM:555", "GM:305", "GM:767", "OMM:1047"),
-        Guard("an offset has expired", lambda _step, expired: bool(expired)),
-    ),
+    "cleanup/expired",
+    "expired offsets are removed: a member that joins later starts elsewhere",
+    at("GMM:555", "GM:305", "GM:767", "OMM:1047"),
+    Guard("an offset has expired", lambda _step, expired: bool(expired)),
 )
-GROUP_GONE: Final = table(
+GROUP_GONE: Final = single(
     "A group is cleaned up",
     AREA,
-    rule(
-        "cleanup/group-gone",
-        "the group has neither members nor offsets, nor pending ones: it is removed",
-        at("", "GMM:575", "GMM:808", "GMM:8410"),
-        Effect("remove the group", dissolve),
-    ),
+    "cleanup/group-gone",
+    "the group has neither members nor offsets, nor pending ones: it is removed",
+    at("", "GMM:575", "GMM:808", "GMM:8410"),
+    Effect("remove the group", dissolve),
 )
 PARTS: Final = (CLEANUP, EXPIRED, GROUP_GONE)

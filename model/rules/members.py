@@ -6,7 +6,7 @@ from collections import Counter
 from itertools import islice
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, procedure, rule, table
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, procedure, single
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import COMPLETING, member_id_of, static_member_of
 from groupcheck.model.sources import at
@@ -177,17 +177,15 @@ def _elect_leader(step: Step, member_ids: list[str]) -> None:
     step.group = step.existing._replace(leader=leader)
 
 
-LEADER_LEFT: Final = table(
+LEADER_LEFT: Final = single(
     "Elect a leader",
     AREA,
-    rule(
-        "rebalance/elect-leader",
-        "the leader is gone, so another member leads",
-        at("GM:147", "GM:177", "GM:266", "CG:488"),
-        Guard("the leader is dropped", lambda step, ids: step.existing.leader in ids),
-        Guard("a member is left", lambda step, ids: bool(_left(step, ids))),
-        Effect("elect any of the members that are left", _elect_leader),
-    ),
+    "rebalance/elect-leader",
+    "the leader is gone, so another member leads",
+    at("GM:147", "GM:177", "GM:266", "CG:488"),
+    Guard("the leader is dropped", lambda step, ids: step.existing.leader in ids),
+    Guard("a member is left", lambda step, ids: bool(_left(step, ids))),
+    Effect("elect any of the members that are left", _elect_leader),
 )
 
 

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Version, decide, rule, table
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Effect,
+    Guard,
+    Version,
+    decide,
+    rule,
+    single,
+    table,
+)
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE, state_is
 from groupcheck.model.rules.members import (
@@ -162,21 +171,19 @@ def _leave_timers_running(step: Step, _subject: object) -> None:
     )
 
 
-DROP_ABSENT: Final = table(
+DROP_ABSENT: Final = single(
     "Drop absent members",
     AREA,
-    rule(
-        "rebalance/drop-not-rejoined",
-        "a member that did not join again in time is dropped when the join phase ends",
-        at("GC:651", "GC:685", "GC:1190", "GMM:6593"),
-        Guard("a dynamic member has not joined", lambda step, _s: bool(_absent(step))),
-        Effect("leave their session timers running", _leave_timers_running).only(
-            at("GC:651", "GC:685")
-        ),
-        Effect(
-            "drop the members that have not joined",
-            lambda step, _s: drop_members(step, [m.member_id for m in _absent(step)]),
-        ),
+    "rebalance/drop-not-rejoined",
+    "a member that did not join again in time is dropped when the join phase ends",
+    at("GC:651", "GC:685", "GC:1190", "GMM:6593"),
+    Guard("a dynamic member has not joined", lambda step, _s: bool(_absent(step))),
+    Effect("leave their session timers running", _leave_timers_running).only(
+        at("GC:651", "GC:685")
+    ),
+    Effect(
+        "drop the members that have not joined",
+        lambda step, _s: drop_members(step, [m.member_id for m in _absent(step)]),
     ),
 )
 
@@ -197,17 +204,15 @@ def _elect_joined(step: Step, _subject: object) -> None:
 
 
 _LEADER_ABSENT: Final = Guard("the leader, a static member, has not joined", _leader_is_absent)
-JOINED_LEADER: Final = table(
+JOINED_LEADER: Final = single(
     "Elect a leader that joined",
     AREA,
-    rule(
-        "rebalance/elect-joined-leader",
-        "the leader, a static member, has not joined again, so one that has leads",
-        at("", "", "GM:276", "CG:509"),
-        _LEADER_ABSENT,
-        Guard("a member has joined", lambda step, _s: bool(_joined(step))),
-        Effect("elect one of the members that joined", _elect_joined),
-    ),
+    "rebalance/elect-joined-leader",
+    "the leader, a static member, has not joined again, so one that has leads",
+    at("", "", "GM:276", "CG:509"),
+    _LEADER_ABSENT,
+    Guard("a member has joined", lambda step, _s: bool(_joined(step))),
+    Effect("elect one of the members that joined", _elect_joined),
 )
 
 

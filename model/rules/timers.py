@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, table
+from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, single, table
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules import retention
 from groupcheck.model.rules.guards import COMPLETING, STABLE
@@ -27,15 +27,13 @@ def _let_pass(step: Step, ms: int) -> None:
     _advance(step, ms)
 
 
-PASS: Final = table(
+PASS: Final = single(
     "Time passes",
     AREA,
-    rule(
-        "time/pass",
-        "time passes",
-        at("TIMER:104", "TIMER:104", "TIMER:102", "TIMER:53"),
-        Effect("fire the timers that are due", _let_pass),
-    ),
+    "time/pass",
+    "time passes",
+    at("TIMER:104", "TIMER:104", "TIMER:102", "TIMER:53"),
+    Effect("fire the timers that are due", _let_pass),
 )
 
 
@@ -180,15 +178,13 @@ def _drop_pending(step: Step, pending: Pending) -> None:
     remove_pending(step, pending.member_id)
 
 
-PENDING_EXPIRES: Final = table(
+PENDING_EXPIRES: Final = single(
     "The timer of a pending member id fires",
     AREA,
-    rule(
-        "time/pending-expired",
-        "no member joined with a pending member id within the session timeout",
-        at("", "", "GC:1282", "GMM:6716"),
-        Effect("drop the pending member id", _drop_pending),
-    ),
+    "time/pending-expired",
+    "no member joined with a pending member id within the session timeout",
+    at("", "", "GC:1282", "GMM:6716"),
+    Effect("drop the pending member id", _drop_pending),
 )
 
 
@@ -203,16 +199,14 @@ def _rebalance_if_joined(step: Step, _subject: object) -> None:
         maybe_prepare_rebalance(step)
 
 
-ORPHAN_EXPIRES: Final = table(
+ORPHAN_EXPIRES: Final = single(
     "The session timer of a dropped member fires",
     AREA,
-    rule(
-        "time/ghost-expired",
-        "the session timer of a member that was dropped before ends, and a rebalance begins",
-        at("GC:696", "GC:739"),
-        Effect("forget the timer", _drop_orphan),
-        Effect("prepare a rebalance in Stable and CompletingRebalance", _rebalance_if_joined),
-    ),
+    "time/ghost-expired",
+    "the session timer of a member that was dropped before ends, and a rebalance begins",
+    at("GC:696", "GC:739"),
+    Effect("forget the timer", _drop_orphan),
+    Effect("prepare a rebalance in Stable and CompletingRebalance", _rebalance_if_joined),
 )
 
 

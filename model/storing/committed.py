@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Table, decide, rule, table
+from groupcheck.model.engine.rules import Behaviour, Effect, Table, decide, single
 from groupcheck.model.sources import at
 from groupcheck.model.state import Committed, Group
 from groupcheck.model.step import Step
@@ -61,15 +61,13 @@ def _read_committed(step: Step, read: tuple[Request, Table]) -> None:
     step.committed, step.group = committed, newest
 
 
-READ: Final = table(
+READ: Final = single(
     "Read while something written is not committed",
     AREA,
-    rule(
-        "log/read-committed",
-        "something written is not committed, and does not show yet",
-        at("", "", "", "CR:1613"),
-        Effect("read what is committed", _read_committed),
-    ),
+    "log/read-committed",
+    "something written is not committed, and does not show yet",
+    at("", "", "", "CR:1613"),
+    Effect("read what is committed", _read_committed),
 )
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Table, decide, rule, table
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Effect,
+    Guard,
+    Table,
+    decide,
+    rule,
+    single,
+    table,
+)
 from groupcheck.model.rules.rebalance import maybe_prepare_rebalance
 from groupcheck.model.rules.session import answer_parked_syncs
 from groupcheck.model.rules.transactions import drop_failed, mark_in_log, mark_older
@@ -60,15 +69,13 @@ def complete_append(step: Step, entry: Append) -> None:
         decide(step, table, entry)
 
 
-ANSWER_COMMITTED: Final = table(
+ANSWER_COMMITTED: Final = single(
     "A deferred answer is committed",
     AREA,
-    rule(
-        "log/answer-released",
-        "everything written before the answer is committed, so it is sent",
-        at("", "", "", "CR:1947"),
-        Effect("send the answer", lambda step, entry: step.answer(entry.request_id, entry.body)),
-    ),
+    "log/answer-released",
+    "everything written before the answer is committed, so it is sent",
+    at("", "", "", "CR:1947"),
+    Effect("send the answer", lambda step, entry: step.answer(entry.request_id, entry.body)),
 )
 
 

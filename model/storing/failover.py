@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
+from groupcheck.model.engine.rules import Effect, Guard, decide, rule, single, table
 from groupcheck.model.rules.members import refused_join
 from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
 from groupcheck.model.rules.session import restart_session
@@ -104,59 +104,49 @@ def _unload_at_shutdown(step: Step, _subject: object) -> None:
 _UNLOAD: Final = Effect(
     "unload the partition: answer every parked request NOT_COORDINATOR", _unload
 )
-CRASH: Final = table(
+CRASH: Final = single(
     "Crash",
     AREA,
-    rule(
-        "failover/crash",
-        "memory is lost, and parked requests with it; the partition is loaded from the log",
-        at("GMM:355", "GMM:406", "GMM:544", "CR:2455"),
-        Effect("lose the memory, and load the partition from the log", _lose_memory),
-    ),
+    "failover/crash",
+    "memory is lost, and parked requests with it; the partition is loaded from the log",
+    at("GMM:355", "GMM:406", "GMM:544", "CR:2455"),
+    Effect("lose the memory, and load the partition from the log", _lose_memory),
 )
-UNLOAD_NOW: Final = table(
+UNLOAD_NOW: Final = single(
     "Unload",
     AREA,
-    rule(
-        "failover/unload",
-        "the partition is lost: the group is Dead, and its parked requests fail",
-        at("GC:473", "GC:504", "GC:869", "GMM:5971"),
-        _UNLOAD,
-    ),
+    "failover/unload",
+    "the partition is lost: the group is Dead, and its parked requests fail",
+    at("GC:473", "GC:504", "GC:869", "GMM:5971"),
+    _UNLOAD,
 )
-LOADING: Final = table(
+LOADING: Final = single(
     "Loading",
     AREA,
-    rule(
-        "failover/loading",
-        "the partition begins to be loaded",
-        at("GMM:363", "GMM:387", "GMM:533", "CR:652"),
-        _ACTIVE,
-        _UNLOAD,
-        Effect("begin to load the partition", _begin_loading),
-    ),
+    "failover/loading",
+    "the partition begins to be loaded",
+    at("GMM:363", "GMM:387", "GMM:533", "CR:652"),
+    _ACTIVE,
+    _UNLOAD,
+    Effect("begin to load the partition", _begin_loading),
 )
-LOAD: Final = table(
+LOAD: Final = single(
     "Load",
     AREA,
-    rule(
-        "failover/load",
-        "the partition has been loaded, and is served",
-        at("GMM:457", "GMM:397", "GMM:558", "CR:673"),
-        _ACTIVE,
-        Effect("load the partition unless it is served", _load_unless_served),
-    ),
+    "failover/load",
+    "the partition has been loaded, and is served",
+    at("GMM:457", "GMM:397", "GMM:558", "CR:673"),
+    _ACTIVE,
+    Effect("load the partition unless it is served", _load_unless_served),
 )
-SHUTDOWN: Final = table(
+SHUTDOWN: Final = single(
     "Shutdown",
     AREA,
-    rule(
-        "failover/shutdown",
-        "the coordinator is shut down",
-        at("GC:90", "GC:83", "GC:118", "GCS:2262"),
-        Effect("stop every timer", _shut_down),
-        Effect("unload the partition", _unload_at_shutdown).only(at("", "", "", "GCS:2270")),
-    ),
+    "failover/shutdown",
+    "the coordinator is shut down",
+    at("GC:90", "GC:83", "GC:118", "GCS:2262"),
+    Effect("stop every timer", _shut_down),
+    Effect("unload the partition", _unload_at_shutdown).only(at("", "", "", "GCS:2270")),
 )
 
 

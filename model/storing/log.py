@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
-from groupcheck.model.engine.rules import Behaviour, Effect, rule, table
+from groupcheck.model.engine.rules import Behaviour, Effect, single
 from groupcheck.model.sources import at
 from groupcheck.model.state import (
     FailAppends,
@@ -126,35 +126,29 @@ def _release(step: Step, _subject: object) -> None:
         complete_append(step, entry)
 
 
-HOLD: Final = table(
+HOLD: Final = single(
     "Appends are held",
     AREA,
-    rule(
-        "log/hold",
-        "appends stay incomplete from now on",
-        at("GMM:230", "GMM:213", "GMM:323", "CR:955"),
-        Effect("hold appends", _hold),
-    ),
+    "log/hold",
+    "appends stay incomplete from now on",
+    at("GMM:230", "GMM:213", "GMM:323", "CR:955"),
+    Effect("hold appends", _hold),
 )
-FAIL: Final = table(
+FAIL: Final = single(
     "Appends fail",
     AREA,
-    rule(
-        "log/fail",
-        "the next appends fail",
-        at("GMM:197", "GMM:167", "GMM:276", "CR:802"),
-        Effect("let the next appends fail", _fail),
-    ),
+    "log/fail",
+    "the next appends fail",
+    at("GMM:197", "GMM:167", "GMM:276", "CR:802"),
+    Effect("let the next appends fail", _fail),
 )
-RELEASE: Final = table(
+RELEASE: Final = single(
     "Appends are released",
     AREA,
-    rule(
-        "log/release",
-        "the held appends complete",
-        at("GMM:270", "GMM:253", "GMM:390", "CR:1946"),
-        Effect("complete the held appends in order", _release),
-    ),
+    "log/release",
+    "the held appends complete",
+    at("GMM:270", "GMM:253", "GMM:390", "CR:1946"),
+    Effect("complete the held appends in order", _release),
 )
 PARTS: Final = (
     FAILURES_ARE_UNDONE,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.engine.rules import Behaviour, Effect, decide, rule, table
+from groupcheck.model.engine.rules import Behaviour, Effect, decide, single
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.sources import at
 from groupcheck.model.step import Step
@@ -34,15 +34,13 @@ def _remove(step: Step, _subject: object) -> None:
     step.group = None
 
 
-FORGET: Final = table(
+FORGET: Final = single(
     "An append fails before anything of the group was written",
     AREA,
-    rule(
-        "log/group-forgotten",
-        "an append fails before anything of the group was written: the group is removed",
-        at("", "", "", "CR:873"),
-        Effect("remove the group; its parked requests are never answered", _remove),
-    ),
+    "log/group-forgotten",
+    "an append fails before anything of the group was written: the group is removed",
+    at("", "", "", "CR:873"),
+    Effect("remove the group; its parked requests are never answered", _remove),
 )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from groupcheck.model.apis.end_txn import NOT_READY
-from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
+from groupcheck.model.engine.rules import Effect, Guard, decide, single
 from groupcheck.model.rules.session import answer_parked_syncs
 from groupcheck.model.sources import at
 from groupcheck.model.state import Append, GroupAppend, HeldAnswer, HeldRequest, StaticAppend
@@ -51,17 +51,15 @@ def _lose_all(step: Step, error: ErrorCode) -> None:
         _lose_one(step, entry, error)
 
 
-LOSE: Final = table(
+LOSE: Final = single(
     "The partition is lost while answers wait",
     AREA,
-    rule(
-        "log/answers-lost",
-        "the partition is lost before everything written is committed: the requests that wait "
-        "for that fail",
-        at("", "", "", "CR:747"),
-        Guard("an answer waits", lambda step, _error: bool(step.appends)),
-        Effect("answer every request that waits with the error", _lose_all),
-    ),
+    "log/answers-lost",
+    "the partition is lost before everything written is committed: the requests that wait "
+    "for that fail",
+    at("", "", "", "CR:747"),
+    Guard("an answer waits", lambda step, _error: bool(step.appends)),
+    Effect("answer every request that waits with the error", _lose_all),
 )
 
 
