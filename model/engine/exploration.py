@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from groupcheck.model.engine.specification import (
     AnyOutcome,
@@ -13,6 +13,8 @@ from groupcheck.model.engine.specification import (
     Specification,
     State,
 )
+
+MOST_PLACED: Final = 10_000  # successors whose canonical state is remembered
 
 
 class Transition(NamedTuple):
@@ -92,7 +94,7 @@ class Frontier:
         self.applied: Counter[str] = Counter()
         self._instance = instance
         self._see = see
-        # Many inputs of a state lead to the same successor, before it is made canonical.
+        # Most successors that are not canonical come up again, from this state or one near it.
         self._placed: dict[State, tuple[int, tuple[str, ...]]] = {}
 
     def place(self, state: State) -> tuple[int, tuple[str, ...]]:
@@ -114,7 +116,8 @@ class Frontier:
     def expand(self, number: int) -> list[Reached]:
         """Every outcome of every input of a state."""
         node, instance = self.nodes[number], self._instance
-        self._placed.clear()
+        if len(self._placed) > MOST_PLACED:
+            self._placed.clear()
         return [
             self._reached(number, given, outcome)
             for given in instance.inputs(node)
