@@ -14,7 +14,7 @@ from groupcheck.model.engine.specification import (
     State,
 )
 
-MOST_PLACED: Final = 10_000  # successors whose canonical state is remembered
+MOST_PLACED: Final = 10_000  # successors whose canonical state is kept
 
 
 class Transition(NamedTuple):
