@@ -8,7 +8,7 @@ from groupcheck.model.engine.rules import Effect, Guard, decide, rule, single, t
 from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
-    checks_of,
+    Checks,
     replies,
     state_is,
     state_is_not,
@@ -43,7 +43,7 @@ def _answer(step: Step, request: Request, error: ErrorCode, reason: str | None =
 
 
 _reply: Final = replies(_answer)
-_check: Final = checks_of(_reply)
+_check: Final = Checks(_reply)
 
 
 def _answer_not_stored(step: Step, request: Request) -> None:

@@ -10,7 +10,7 @@ from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     NO_GROUP,
     STABLE,
-    checks_of,
+    Checks,
     replies,
     state_is,
     state_is_not,
@@ -64,7 +64,7 @@ def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
     _answer(step, request, DescribedGroup(error, _group_id(request)))
 
 
-_check: Final = checks_of(replies(_refuse))
+_check: Final = Checks(replies(_refuse))
 
 
 def _answer_dead(step: Step, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:

@@ -14,8 +14,8 @@ from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
     NEXT_APPEND_FAILS,
+    Checks,
     body_of,
-    checks_of,
     is_missing,
     reply_with,
 )
@@ -97,7 +97,7 @@ def _reply(error: ErrorCode) -> Effect:
     return _plain_reply(NOT_READY.get(error, error))
 
 
-_check: Final = checks_of(_reply)
+_check: Final = Checks(_reply)
 
 
 def _fail(step: Step, request: Request) -> None:

@@ -10,7 +10,7 @@ from groupcheck.model.rules.guards import (
     DEFERRED,
     PREPARING,
     STABLE,
-    checks_of,
+    Checks,
     reply_with,
     state_is,
     state_is_not,
@@ -20,8 +20,7 @@ from groupcheck.model.sources import at
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatResponse
 
 _reply: Final = reply_with(HeartbeatResponse)
-_check: Final = checks_of(_reply)
-
+_check: Final = Checks(_reply)
 
 HEARTBEAT: Final = table(
     "Heartbeat",

@@ -23,8 +23,8 @@ from groupcheck.model.rules.guards import (
     NO_GROUP,
     PREPARING,
     STABLE,
+    Checks,
     body_of,
-    checks_of,
     instance_of,
     is_missing,
     member_of,
@@ -150,7 +150,7 @@ def _refuse_without_id(step: Step, request: Request, error: ErrorCode) -> None:
 
 _reply: Final = replies(_refuse)
 _reply_without_id: Final = replies(_refuse_without_id, " without the member id")
-_check: Final = checks_of(_reply)
+_check: Final = Checks(_reply)
 
 
 def _runtime_check(id_: str, sources: Sources, error: ErrorCode) -> Rule:

@@ -9,8 +9,8 @@ from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
     PREPARING,
+    Checks,
     body_of,
-    checks_of,
     reply_with,
 )
 from groupcheck.model.rules.members import drop_pending
@@ -35,7 +35,7 @@ _body: Final = body_of(LeaveGroupRequest)
 
 
 _reply: Final = reply_with(LeaveGroupResponse)
-_check: Final = checks_of(_reply)
+_check: Final = Checks(_reply)
 
 
 def _answer_all_unknown(step: Step, request: Request) -> None:

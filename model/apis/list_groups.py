@@ -7,7 +7,7 @@ from typing import Final
 from groupcheck.model.engine.rules import Effect, Guard, rule, table
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.nondeterminism import Choice
-from groupcheck.model.rules.guards import body_of, checks_of, reply_with
+from groupcheck.model.rules.guards import Checks, body_of, reply_with
 from groupcheck.model.sources import at
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
@@ -53,7 +53,7 @@ def _is_other_type(_step: Step, request: Request) -> bool:
 
 
 _reply: Final = reply_with(ListGroupsResponse)
-_check: Final = checks_of(_reply)
+_check: Final = Checks(_reply)
 
 
 def _list(step: Step, request: Request, *groups: ListedGroup) -> None:

@@ -22,8 +22,8 @@ from groupcheck.model.rules.guards import (
     NO_GROUP,
     PREPARING,
     STABLE,
+    Checks,
     body_of,
-    checks_of,
     replies,
     state_is,
 )
@@ -89,7 +89,7 @@ def _answer(step: Step, request: Request, error: ErrorCode) -> None:
 
 # Those of TxnOffsetCommit, too.
 reply: Final = replies(_answer, " for each partition")
-check: Final = checks_of(reply)
+check: Final = Checks(reply)
 
 
 def nothing_to_commit(id_: str, sources: Sources) -> Rule:

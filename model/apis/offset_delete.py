@@ -12,7 +12,7 @@ from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule
 from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
-    checks_of,
+    Checks,
     reply_with,
     state_is,
 )
@@ -76,7 +76,7 @@ def _deletion(step: Step, request: Request) -> Deletion:
 
 
 _reply: Final = reply_with(OffsetDeleteResponse)
-_check: Final = checks_of(_reply)
+_check: Final = Checks(_reply)
 
 
 def _delete(step: Step, request: Request) -> None:

@@ -12,8 +12,8 @@ from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule
 from groupcheck.model.rules.guards import (
     DEFERRED,
     NO_GROUP,
+    Checks,
     body_of,
-    checks_of,
     replies,
 )
 from groupcheck.model.rules.transactions import awaiting_marker
@@ -96,7 +96,7 @@ def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
     step.answer(request.request_id, OffsetFetchResponse(ErrorCode.NONE, topics))
 
 
-_check: Final = checks_of(replies(_refuse))
+_check: Final = Checks(replies(_refuse))
 
 
 def _needs_stable(step: Step, request: Request, waiting: Collection[TopicPartition]) -> bool:

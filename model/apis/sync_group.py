@@ -11,8 +11,8 @@ from groupcheck.model.rules.guards import (
     IS_LEADER,
     PREPARING,
     STABLE,
+    Checks,
     body_of,
-    checks_of,
     member_of,
     reply_with,
     state_is,
@@ -30,7 +30,7 @@ _body: Final = body_of(SyncGroupRequest)
 
 
 _reply: Final = reply_with(SyncGroupResponse)
-_check: Final = checks_of(_reply)
+_check: Final = Checks(_reply)
 
 
 def _protocol_missing(_step: Step, request: Request) -> bool:

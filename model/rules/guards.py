@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from operator import attrgetter
-from typing import Final, TypeVar
+from typing import Final, NamedTuple, TypeVar
 
 from groupcheck.model.engine.rules import EVERY_VERSION, Effect, Guard, Rule, Sources, rule
 from groupcheck.model.sources import at
@@ -122,46 +122,23 @@ NOT_SERVED: Final = Guard(
 # From 4.1 on, an answer waits until everything written before it is committed.
 DEFERRED: Final = at("", "", "", "CR:960")
 
-# The checks that several APIs make: words, guard, and the error that most of them answer. In 0.10 a
-# partition is owned only once it has been loaded: no request meets one that is loading.
-CHECKS: Final[Mapping[str, tuple[str, Guard, ErrorCode]]] = {
-    "invalid-group-id": ("the group id is empty", NO_GROUP_ID, ErrorCode.INVALID_GROUP_ID),
-    "not-active": (
-        "the coordinator is shut down",
-        INACTIVE,
-        ErrorCode.COORDINATOR_NOT_AVAILABLE,
-    ),
-    "loading": (
-        "the group is being loaded",
-        LOADING,
-        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
-    ),
-    "not-coordinator": (
-        "this is not the group's coordinator",
-        NOT_SERVED,
-        ErrorCode.NOT_COORDINATOR,
-    ),
-    "no-group": ("the group does not exist", NO_GROUP, ErrorCode.UNKNOWN_MEMBER_ID),
-    "unknown-instance": (
-        "the group.instance.id belongs to no member",
-        UNKNOWN_INSTANCE,
-        ErrorCode.UNKNOWN_MEMBER_ID,
-    ),
-    "fenced": (
-        "another member has come back under the same group.instance.id",
-        FENCED,
-        ErrorCode.FENCED_INSTANCE_ID,
-    ),
-    "unknown-member": (
-        "the member id is not in the group",
-        UNKNOWN_MEMBER,
-        ErrorCode.UNKNOWN_MEMBER_ID,
-    ),
-    "other-generation": (
-        "the generation is not the group's",
-        OTHER_GENERATION,
-        ErrorCode.ILLEGAL_GENERATION,
-    ),
+# The checks that several APIs make, and the error that most of them answer. In 0.10 a partition is
+# owned only once it has been loaded: no request meets one that is loading.
+CHECKS: Final[Mapping[str, tuple[Guard, ErrorCode]]] = {
+    "invalid-group-id": (NO_GROUP_ID, ErrorCode.INVALID_GROUP_ID),
+    "not-active": (INACTIVE, ErrorCode.COORDINATOR_NOT_AVAILABLE),
+    "loading": (LOADING, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    "not-coordinator": (NOT_SERVED, ErrorCode.NOT_COORDINATOR),
+    "no-group": (NO_GROUP, ErrorCode.UNKNOWN_MEMBER_ID),
+    "unknown-instance": (UNKNOWN_INSTANCE, ErrorCode.UNKNOWN_MEMBER_ID),
+    "fenced": (FENCED, ErrorCode.FENCED_INSTANCE_ID),
+    "unknown-member": (UNKNOWN_MEMBER, ErrorCode.UNKNOWN_MEMBER_ID),
+    "other-generation": (OTHER_GENERATION, ErrorCode.ILLEGAL_GENERATION),
+}
+# The words of checks that say something else than their guards.
+WORDS: Final[Mapping[str, str]] = {
+    "loading": "the group is being loaded",
+    "fenced": "another member has come back under the same group.instance.id",
 }
 
 Reply = Callable[[ErrorCode], Effect]  # the effect that answers an error
@@ -183,17 +160,21 @@ def reply_with(response: Callable[[ErrorCode], ResponseBody]) -> Reply:
     return replies(lambda step, request, error: step.answer(request.request_id, response(error)))
 
 
-def checks_of(reply: Reply) -> Callable[..., Rule]:
+class Checks(NamedTuple):
     """Makes the rules of an API that are checks which several APIs make."""
 
-    def check(
-        id_: str, sources: Sources, *effects: Effect, deferred: Sources = EVERY_VERSION
+    reply: Reply
+
+    def __call__(
+        self, id_: str, sources: Sources, *effects: Effect, deferred: Sources = EVERY_VERSION
     ) -> Rule:
         """The rule `API/CHECK`; it answers the error of the check, or has these effects."""
-        words, guard, error = CHECKS[id_.partition("/")[2]]
-        return rule(id_, words, sources, guard, *(effects or (reply(error),)), deferred=deferred)
-
-    return check
+        name = id_.partition("/")[2]
+        guard, error = CHECKS[name]
+        words = WORDS.get(name, guard.words)
+        return rule(
+            id_, words, sources, guard, *(effects or (self.reply(error),)), deferred=deferred
+        )
 
 
 def static_member_of(group: Group, request: Request) -> Member | None:
