@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.engine.specification import (
@@ -139,6 +141,19 @@ class Frontier:
         return Reached(given, tuple(sorted(outcome[1])), target, names, outcome[2])
 
 
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Pause the garbage collector: exploring makes no cycles, and every pass visits all states."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+@_without_collector()
 def explore(
     instance: Specification,
     progress: Callable[[int], None] = lambda _count: None,
