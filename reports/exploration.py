@@ -76,10 +76,10 @@ def _seconds(seconds: float) -> str:
 def _statistics(exploration: Exploration) -> list[list[str]]:
     columns: dict[str, Callable[[Explored], str]] = {
         "instance": lambda each: each.name,
-        "states": lambda each: f"{each.figures.states:,}",
-        "transitions": lambda each: f"{each.figures.edges:,}",
-        "depth": lambda each: f"{each.figures.depth}",
-        "out-degree": lambda each: _degrees(each.figures.out_degree),
+        "states": lambda each: f"{each.statistics.states:,}",
+        "transitions": lambda each: f"{each.statistics.edges:,}",
+        "depth": lambda each: f"{each.statistics.depth}",
+        "out-degree": lambda each: _degrees(each.statistics.out_degree),
     }
     if exploration.settings.symmetry:
         columns |= {
@@ -90,8 +90,8 @@ def _statistics(exploration: Exploration) -> list[list[str]]:
         }
     else:
         columns |= {
-            "generated": lambda each: f"{each.figures.generated:,}",
-            "new": lambda each: _degrees(each.figures.discovered),
+            "generated": lambda each: f"{each.statistics.generated:,}",
+            "new": lambda each: _degrees(each.statistics.discovered),
         }
     columns["time"] = lambda each: _seconds(each.seconds)
     rows = [[show(each) for show in columns.values()] for each in exploration.spaces]
@@ -116,9 +116,10 @@ MOST_COLUMNS: Final = 4
 
 
 def _actions(instances: list[Explored]) -> list[list[str]]:
-    actions = sorted({action for each in instances for action in each.figures.actions})
+    actions = sorted({a for each in instances for a in each.statistics.actions})
     rows = [
-        [action, *(f"{each.figures.actions[action]:,}" for each in instances)] for action in actions
+        [action, *(f"{each.statistics.actions[action]:,}" for each in instances)]
+        for action in actions
     ]
     return [["transitions by action", *(each.name for each in instances)], *rows]
 
@@ -136,7 +137,7 @@ def _group_transitions(projection: Projection) -> list[str]:
 
 
 def _coverage(exploration: Exploration) -> list[str]:
-    edges = sum(each.figures.edges for each in exploration.spaces)
+    edges = sum(each.statistics.edges for each in exploration.spaces)
     longest = max(each.longest_witness for each in exploration.spaces)
     rules = len(exploration.settings.profile.rules)
     lines = []
@@ -265,7 +266,7 @@ def _digests(exploration: Exploration) -> list[str]:
 
 def _rules(each: Explored) -> list[str]:
     """The number of transitions that apply each rule, the most frequent first."""
-    rows = [[rule, f"{number:,}"] for rule, number in each.figures.rules.most_common()]
+    rows = [[rule, f"{number:,}"] for rule, number in each.statistics.rules.most_common()]
     return table([[f"transitions by rule, {each.name}", ""], *rows])
 
 

@@ -120,20 +120,20 @@ def _checked(broken: list[Counterexample]) -> tuple[record.CheckedProperty, ...]
 
 
 def _instance(explored: Explored, *, symmetry: bool) -> record.ExploredInstance:
-    figures, components = explored.figures, explored.components
+    statistics, components = explored.statistics, explored.components
     return record.ExploredInstance(
         name=explored.name,
-        states=figures.states,
-        transitions=figures.edges,
-        generated=None if symmetry else figures.generated,
-        depth=figures.depth,
+        states=statistics.states,
+        transitions=statistics.edges,
+        generated=None if symmetry else statistics.generated,
+        depth=statistics.depth,
         longest_witness=explored.longest_witness,
         digest=explored.digest,
         seconds=round(explored.seconds, 3),
-        out_degree=figures.out_degree._asdict(),
-        discovered=figures.discovered._asdict(),
-        actions=dict(figures.actions),
-        rules=dict(figures.rules),
+        out_degree=statistics.out_degree._asdict(),
+        discovered=statistics.discovered._asdict(),
+        actions=dict(statistics.actions),
+        rules=dict(statistics.rules),
         components=None
         if components is None
         else tuple(

@@ -43,7 +43,7 @@ class Explored(NamedTuple):
 
     name: str
     instance: Instance
-    figures: Statistics
+    statistics: Statistics
     digest: str
     unreachable: int
     longest_witness: int
@@ -81,7 +81,7 @@ class Exploration(NamedTuple):
     @property
     def unreached(self) -> list[str]:
         """The declared rules that no transition applies."""
-        reached = {rule for space in self.spaces for rule in space.figures.rules}
+        reached = {rule for space in self.spaces for rule in space.statistics.rules}
         return sorted(set(self.settings.profile.rules) - reached)
 
     @property

@@ -72,7 +72,7 @@ def explored(name: str, instance: Instance, levels: Levels, shown: Shown) -> Exp
         for at, level in enumerate(levels.whole[1:])
         if any(row[0] == "degree" and row[1] != "0" for row in level.before)
     ]
-    figures = Statistics(
+    statistics = Statistics(
         states,
         sum(degree * n for degree, n in degrees.items()),
         depth,
@@ -85,7 +85,7 @@ def explored(name: str, instance: Instance, levels: Levels, shown: Shown) -> Exp
     return Explored(
         name,
         instance,
-        figures,
+        statistics,
         shown.digest,
         0,
         1 + max(leads),

@@ -80,7 +80,7 @@ def test_spark_finds_everything_that_the_explorer_in_one_process_finds(
     )
     found = exploring.explore(spark, settings, str(tmp_path))
     (one,), (other,) = expected.spaces, found.exploration.spaces
-    assert other.figures == one.figures
+    assert other.statistics == one.statistics
     assert other.digest == one.digest
     assert other.longest_witness == one.longest_witness
     assert other.projection == one.projection
@@ -139,7 +139,7 @@ def test_a_space_that_one_process_gives_up_for_memory_is_explored_on_spark(
     settings = Settings(PROFILES["2.7"], 3, ("static",))
     (found,) = exploring.explore(spark, settings, str(tmp_path)).exploration.spaces
     space = explore(found.instance)
-    assert found.figures == statistics(space)
+    assert found.statistics == statistics(space)
     assert found.digest == digest(key(written(node)) for node in space.nodes)
 
 

@@ -92,7 +92,7 @@ def test_an_instance_has_its_counts_in_a_row_and_as_json(exploration: Exploratio
 def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() -> None:
     found = run(Settings(PROFILE, instances=("metadata",), symmetry=False), silent)
     said = summary(found, [])
-    assert f"{found.spaces[0].figures.edges + 1:,}" in said.split()
+    assert f"{found.spaces[0].statistics.edges + 1:,}" in said.split()
     assert "tlc2.TLC -deadlock -config metadata.cfg ConsumerGroup.tla" in said
     assert 'Names = {"m1", "m2"}' in said
 

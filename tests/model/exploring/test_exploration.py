@@ -43,8 +43,8 @@ def test_every_transition_has_a_witness_one_step_longer_than_the_path_to_its_sta
     exploration: Exploration,
 ) -> None:
     for space in exploration.spaces:
-        assert space.longest_witness == space.figures.depth + 1
-        assert sum(len(c.nodes) for c in space.components or ()) == space.figures.states
+        assert space.longest_witness == space.statistics.depth + 1
+        assert sum(len(c.nodes) for c in space.components or ()) == space.statistics.states
 
 
 def test_a_declared_rule_that_no_transition_applies_is_an_error_where_all_is_explored(
@@ -83,7 +83,7 @@ def test_each_fault_of_the_graph_of_an_instance_is_an_error(
 def test_an_instance_with_more_states_than_allowed_stops_the_exploration(
     exploration: Exploration,
 ) -> None:
-    allowed = exploration.spaces[1].figures.states
+    allowed = exploration.spaces[1].statistics.states
     kept: list[str] = []
 
     def keep(name: str, _space: StateSpace) -> None:
