@@ -13,7 +13,7 @@ from groupcheck.cli.saved_results import Stopwatch, save
 
 if TYPE_CHECKING:
     from groupcheck.properties.findings.finding import Finding
-    from groupcheck.properties.histories.checker import Recorded
+    from groupcheck.properties.histories.recording_file import Recorded
 
 HELP = "replay the sequence of a finding, or check a recording"
 

@@ -19,7 +19,7 @@ from groupcheck.pipeline.recordings.observed import Observed
 from groupcheck.pipeline.recordings.steady_state import Pair, SteadyState, pair_at
 from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.histories.checker import Exchange, GroupChecker
+from groupcheck.properties.histories.checker import Exchange, GroupChecker, Observer
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.mid_stream import MidStreamChecker
 from groupcheck.properties.histories.reader import BEFORE
@@ -29,7 +29,7 @@ MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's recording in a
 AROUND: Final = 150  # characters of a line without its body
 
 
-class Replay(HistoryReplay):
+class Replay(HistoryReplay, Observer):
     """The history of one group in one session."""
 
     def __init__(self, opened: Event) -> None:

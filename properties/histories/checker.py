@@ -8,9 +8,9 @@ model holds one group, so each group is checked by itself.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Final, NamedTuple, Protocol
+from typing import Final, NamedTuple
 
 from groupcheck.model.bodies import Json, MalformedBodyError, shown
 from groupcheck.model.profiles import PROFILES
@@ -27,11 +27,8 @@ from groupcheck.properties.histories.recorded_replay import ExchangeChecker
 from groupcheck.properties.histories.recording_file import Recorded, read
 from groupcheck.properties.run import FoundError
 
-__all__ = ["GroupChecker", "GroupsChecked", "Recorded", "check_groups", "check_text", "load"]
-
 MOST_WAITING: Final = 100_000  # exchanges that wait for a release
 ASSUMED: Final = f"{BEFORE}, and the settings of the broker are unknown"
-GIVEN: Final[Mapping[str, Callable[[], Input]]] = {"hold": HoldAppends, "release": ReleaseAppends}
 
 
 class GroupsChecked(NamedTuple):
@@ -111,7 +108,7 @@ class Exchange(NamedTuple):
     events: list[int]
 
 
-class Observer(Protocol):
+class Observer:
     """Observes what a checker does."""
 
     def on_event(self, event: Event) -> None:
@@ -138,7 +135,7 @@ class GroupChecker:
     """
 
     def __init__(self, opened: Event, observer: Observer | None = None) -> None:
-        self._observer = observer
+        self._observer = observer or Observer()
         self.header: Json = json.loads(opened.body or "{}")
         self.key = opened.history
         self.profile: str = self.header["profile"]
@@ -193,35 +190,37 @@ class GroupChecker:
         return not (self.decided or self._waiting)
 
     def _take(self, event: Event) -> None:
-        kind = event.kind
-        if kind == "gap":
-            self._lose(f"gap: {event.body}")
-            return
-        if kind == "cut":
-            self.undecided = str(event.body)
-            return
-        if kind == "response":
-            self._answer(event)
-            return
+        match event.kind:
+            case "gap":
+                self._lose(f"gap: {event.body}")
+                return
+            case "cut":
+                self.undecided = str(event.body)
+                return
+            case "response":
+                self._answer(event)
+                return
         self._close()
         self._pass_time(event)
-        if self._observer is not None:
-            self._observer.on_event(event)
+        self._observer.on_event(event)
         given: Input
-        if kind == "request":
-            given = own_request(event)
-            if self.unknown is not None:
-                self._asked.add(given.request_id)
-        elif kind in GIVEN:
-            given = GIVEN[kind]()
-        elif kind == "fault" and json.loads(event.body or "{}").get("fault") == "cleanup":
-            given = Cleanup()
-        elif kind == "open":
-            self.accepted += 1
-            return
-        else:
-            self.undecided = f"nothing is known after {event.kind} {event.body}"
-            return
+        match event.kind:
+            case "open":
+                self.accepted += 1
+                return
+            case "request":
+                given = own_request(event)
+                if self.unknown is not None:
+                    self._asked.add(given.request_id)
+            case "hold":
+                given = HoldAppends()
+            case "release":
+                given = ReleaseAppends()
+            case "fault" if event.fault == "cleanup":
+                given = Cleanup()
+            case _:
+                self.undecided = f"nothing is known after {event.kind} {event.body}"
+                return
         self._begin(given, event.at_ms).events.append(event.line)
 
     def _lose(self, why: str) -> None:
@@ -229,8 +228,7 @@ class GroupChecker:
         self._open = None  # the missing event may have been its response
         self._waiting, self._holding = [], False
         self._asked = set()
-        if self._observer is not None:
-            self._observer.on_gap()
+        self._observer.on_gap()
         if isinstance(self.checker, MidStreamChecker):
             self.checker.gap()
         else:
@@ -244,8 +242,7 @@ class GroupChecker:
                 return  # the request was before
             self._asked.discard(event.request_id)
         self._pass_time(event)
-        if self._observer is not None:
-            self._observer.on_event(event)
+        self._observer.on_event(event)
         self.answered = True
         answer = Response(int(event.request_id or 0), own_response(event))
         exchange = self._open
@@ -271,13 +268,15 @@ class GroupChecker:
         exchange, self._open = self._open, None
         if exchange is None:
             return
-        if self._waits and (self._holding or isinstance(exchange.given, HoldAppends)):
-            self._holding = not isinstance(exchange.given, ReleaseAppends)
-            self._waiting.append(exchange)
-            if not self._holding or len(self._waiting) >= MOST_WAITING:
-                self._check_waiting(exchange.answers if not self._holding else [])
+        if not self._waits or not (self._holding or isinstance(exchange.given, HoldAppends)):
+            self._step(exchange, [])
             return
-        self._step(exchange, [])
+        self._holding = not isinstance(exchange.given, ReleaseAppends)
+        self._waiting.append(exchange)
+        if not self._holding:
+            self._check_waiting(exchange.answers)
+        elif len(self._waiting) >= MOST_WAITING:
+            self._check_waiting([])
 
     def _check_waiting(self, held: list[Response]) -> None:
         waiting, self._waiting = self._waiting, []
@@ -293,13 +292,11 @@ class GroupChecker:
             checker.now_ms = exchange.at_ms
         checker.take(exchange.given, exchange.answers, held)
         self.rejected = None
-        if self._observer is not None:
-            self._observer.on_responses(exchange)
+        self._observer.on_responses(exchange)
         if checker.checked and before:
             self.steps += 1
             self.accepted += len(exchange.events)
-            if self._observer is not None:
-                self._observer.on_step(before, exchange)
+            self._observer.on_step(before, exchange)
 
     def _found(self, found: FoundError) -> None:
         if self.rejected is None:

@@ -30,6 +30,12 @@ class Event(NamedTuple):
         return cls._make(map(row.get, cls._fields))
 
     @property
+    def fault(self) -> str | None:
+        """What happened to the coordinator, as the port protocol names it."""
+        fault: str | None = json.loads(self.body or "{}").get("fault")
+        return fault
+
+    @property
     def history(self) -> tuple[str, str, int]:
         """The history that the event is part of: group, source and session."""
         return self[:3]

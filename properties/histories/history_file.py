@@ -271,7 +271,7 @@ class PartialHistory:
                 self._operations[number] = asked._replace(ends=moment, silent=silent, answer=answer)
             case "hold" | "release":
                 self.open_appends = True
-            case "fault" if json.loads(event.body or "{}").get("fault") == "cleanup":
+            case "fault" if event.fault == "cleanup":
                 self._faults.append(Operation(Cleanup(), moment, moment))
             case "fault":
                 self._cut = f"nothing is known after {event.kind} {event.body}"
