@@ -17,6 +17,7 @@ from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError, tolerances_of
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.sequence import Sequence, fault_of, step_message, symbols_of
+from groupcheck.properties.tolerances import Tolerances
 
 # Called after an allowed step: with the state before it, its input, and the oracle after it.
 Stepped = Callable[[Coordinator, Input, Oracle], None]
@@ -44,8 +45,71 @@ class UnfairError(NotReplayedError):
     """A request uses a member id that the port has not revealed: no client could send it."""
 
 
-class Run:
-    """A test under way on an open port; it goes past the findings of the keys in `past`."""
+class Checks:
+    """The checks of a test: its exchanges, and the oracle that allows them.
+
+    It goes past the findings of the keys in `past`.
+    """
+
+    def __init__(
+        self,
+        profile: Profile,
+        broker: Mapping[str, int],
+        tolerances: Tolerances | None = None,
+        past: Collection[tuple[str, ...]] = (),
+    ) -> None:
+        self.broker = dict(broker)
+        self.oracle = Oracle(profile, broker, tolerances)
+        self.exchanges: list[Exchange] = []
+        self._past = past
+        self._passed: set[tuple[str, ...]] = set()
+
+    def observe(self, given: Input, allowed: list[Outcome], seen: Observation) -> None:
+        """Check what came of an input; `allowed` are the outcomes that the oracle predicts.
+
+        Raises:
+            FoundError: it is none of them.
+        """
+        self.exchanges.append(Exchange(given, seen))
+        try:
+            self.oracle.accept(given, allowed, seen)
+        except DivergedError as diverged:
+            finding = self._finding(diverged.rejection)
+            if finding.key not in self._past or not self.oracle.pass_over(diverged.rejection, seen):
+                raise FoundError(finding) from diverged
+            self._passed.add(finding.key)
+            self.exchanges[-1] = Exchange(given, seen, passed_over=True)
+
+    def failed(
+        self, failure: PortFailedError, given: Input | None = None, during: str = ""
+    ) -> FoundError:
+        """The finding that the port failed: at an input, or `during` "open" or "close"."""
+        if given is None:
+            return FoundError(self._finding(failure=failure, during=during))
+        allowed = tuple(self.oracle.predict(given))
+        self.exchanges.append(Exchange(given, Observation()))
+        return FoundError(self._finding(Rejection(allowed, ()), failure))
+
+    def _finding(
+        self,
+        rejection: Rejection | None = None,
+        failure: PortFailedError | None = None,
+        during: str = "",
+    ) -> Finding:
+        steps = tuple(exchange.given for exchange in self.exchanges)
+        return Finding(
+            Sequence(self.oracle.profile.name, self.broker, steps, tuple(sorted(self._passed))),
+            tuple(self.exchanges),
+            dict(self.oracle.names),
+            rejection,
+            failure,
+            self.oracle.states[0] if len(self.oracle.states) == 1 else None,
+            during,
+        )
+
+
+class Run(Checks):
+    """A test under way on an open port."""
 
     def __init__(
         self,
@@ -55,19 +119,15 @@ class Run:
         past: Collection[tuple[str, ...]] = (),
     ) -> None:
         self.port = port
-        self._past = past
-        self._passed: set[tuple[str, ...]] = set()
-        self.broker = dict(broker)
         tolerances = tolerances_of(port)
+        super().__init__(profile, broker, tolerances, past)
         self._late_ms = tolerances.late_ms if tolerances else 0
-        self.oracle = Oracle(profile, broker, tolerances)
-        self.exchanges: list[Exchange] = []
         # A port with code coverage receives each step and its result.
         self._stepped: Stepped | None = getattr(port, "stepped", None)
         try:
             port.open(profile.name, self.broker)
         except PortFailedError as failure:
-            raise FoundError(self._finding(failure=failure, during="open")) from failure
+            raise self.failed(failure, during="open") from failure
 
     def step(self, given: Input) -> str | None:
         """Do one step; the name of what the port does not support, if that is why it was not done.
@@ -86,23 +146,13 @@ class Run:
         try:
             seen = self._send(given, expected(allowed))
         except PortFailedError as failure:
-            self.exchanges.append(Exchange(given, Observation()))
-            raise FoundError(self._finding(Rejection(tuple(allowed), ()), failure)) from failure
+            raise self.failed(failure, given) from failure
         if seen.unsupported is not None:
             return seen.unsupported
-        self.exchanges.append(Exchange(given, seen))
         before = self.oracle.states[0]
-        try:
-            self.oracle.accept(given, allowed, seen)
-        except DivergedError as diverged:
-            finding = self._finding(diverged.rejection)
-            if finding.key not in self._past or not self.oracle.pass_over(diverged.rejection, seen):
-                raise FoundError(finding) from diverged
-            self._passed.add(finding.key)
-            self.exchanges[-1] = Exchange(given, seen, passed_over=True)
-        else:
-            if self._stepped is not None:
-                self._stepped(before, given, self.oracle)
+        self.observe(given, allowed, seen)
+        if self._stepped is not None and not self.exchanges[-1].passed_over:
+            self._stepped(before, given, self.oracle)
         return None
 
     def close(self) -> None:
@@ -114,7 +164,7 @@ class Run:
         try:
             self.port.close()
         except PortFailedError as failure:
-            raise FoundError(self._finding(failure=failure, during="close")) from failure
+            raise self.failed(failure, during="close") from failure
 
     def _capped(self, request: Request) -> Request:
         if self.port.max_versions is None:
@@ -153,23 +203,6 @@ class Run:
                 elapsed_ms=seen.elapsed_ms + max(more.elapsed_ms, 1),
             )
         return seen
-
-    def _finding(
-        self,
-        rejection: Rejection | None = None,
-        failure: PortFailedError | None = None,
-        during: str = "",
-    ) -> Finding:
-        steps = tuple(exchange.given for exchange in self.exchanges)
-        return Finding(
-            Sequence(self.oracle.profile.name, self.broker, steps, tuple(sorted(self._passed))),
-            tuple(self.exchanges),
-            dict(self.oracle.names),
-            rejection,
-            failure,
-            self.oracle.states[0] if len(self.oracle.states) == 1 else None,
-            during,
-        )
 
 
 def _assigns(body: RequestBody) -> TypeGuard[SyncGroupRequest]:
