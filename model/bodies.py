@@ -14,17 +14,9 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.versions import carries, trim
-from groupcheck.model.vocabulary import (
-    REQUESTS,
-    RESPONSES,
-    ErrorCode,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    OffsetFetchRequest,
-    RequestBody,
-    ResponseBody,
-)
+from groupcheck.model.vocabulary import ErrorCode, RequestBody, ResponseBody
 
 Json = dict[str, Any]
 Record = TypeVar("Record")
@@ -46,10 +38,10 @@ def camel(name: str) -> str:
 
 def encode(record: RequestBody | ResponseBody, api_version: int) -> Json:
     """The JSON body of a request or response at that version of its API."""
-    if isinstance(record, LeaveGroupRequest) and api_version < 3:
+    if isinstance(record, kafka.LeaveGroupRequest) and api_version < 3:
         return {"groupId": record.group_id, "memberId": record.members[0].member_id}
     body: Json = _encode(trim(record, api_version), api_version)
-    if isinstance(record, LeaveGroupResponse) and api_version < 3:
+    if isinstance(record, kafka.LeaveGroupResponse) and api_version < 3:
         del body["members"]
     return body
 
@@ -60,13 +52,13 @@ def decode_request(api: str, api_version: int, body: object) -> RequestBody:
     Raises:
         MalformedBodyError: the body does not fit the API at that version.
     """
-    cls = REQUESTS[api]
-    if cls is LeaveGroupRequest and api_version < 3 and isinstance(body, dict):
+    cls = kafka.REQUESTS[api]
+    if cls is kafka.LeaveGroupRequest and api_version < 3 and isinstance(body, dict):
         member_id = _text(body.get("memberId"), f"{api}.memberId")
         body = {"groupId": body.get("groupId"), "members": [{"memberId": member_id}]}
     request: RequestBody = decode(cls, body, api)
     _check_sizes(request, api)
-    if isinstance(request, OffsetFetchRequest) and api_version < 2 and request.topics is None:
+    if isinstance(request, kafka.OffsetFetchRequest) and api_version < 2 and request.topics is None:
         # OffsetFetchRequest.json, nullableVersions of Topics.
         msg = f"{api}.topics: only from version 2 on may it be null"
         raise MalformedBodyError(msg)
@@ -79,7 +71,7 @@ def decode_response(api: str, api_version: int, body: object) -> ResponseBody:
     Raises:
         MalformedBodyError: the body does not fit the API.
     """
-    return trim(decode(RESPONSES[api], body, api), api_version)
+    return trim(decode(kafka.RESPONSES[api], body, api), api_version)
 
 
 def encode_record(record: Any) -> Json:

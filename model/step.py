@@ -7,6 +7,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.config import Config
 from groupcheck.model.engine import step as engine
 from groupcheck.model.engine.edits import Edit, edited
@@ -21,14 +22,7 @@ from groupcheck.model.state import (
     Member,
 )
 from groupcheck.model.storing.appended import Appended
-from groupcheck.model.vocabulary import (
-    API_OF,
-    ErrorCode,
-    JoinGroupResponse,
-    Response,
-    ResponseBody,
-    SyncGroupResponse,
-)
+from groupcheck.model.vocabulary import ErrorCode, Response, ResponseBody
 
 # Version 0 of these two is ZooKeeper's.
 WITHOUT_ZOOKEEPER: Mapping[str, int] = MappingProxyType({"OffsetCommit": 1, "OffsetFetch": 1})
@@ -142,8 +136,8 @@ class Step(engine.EngineStep):
         """
         why = reason or self.applied[-1]
         waits = self.committed is not None and why in self.profile.deferred
-        if waits and not isinstance(body, JoinGroupResponse | SyncGroupResponse):
-            self.appends = (*self.appends, HeldAnswer(request_id, API_OF[type(body)], body))
+        if waits and not isinstance(body, kafka.JoinGroupResponse | kafka.SyncGroupResponse):
+            self.appends = (*self.appends, HeldAnswer(request_id, kafka.API_OF[type(body)], body))
             return
         self.responses.append(Response(request_id, body))
         self.reasons.append(why)

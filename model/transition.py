@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any, Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.apis.delete_groups import DELETE
 from groupcheck.model.apis.describe_groups import describe_groups
 from groupcheck.model.apis.end_txn import end_txn
@@ -39,21 +40,7 @@ from groupcheck.model.state import (
 from groupcheck.model.step import Outcome, Profile, Step, outcomes, steps
 from groupcheck.model.storing import failover, log
 from groupcheck.model.storing.appended import Appended
-from groupcheck.model.vocabulary import (
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    EndTxnRequest,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    ListGroupsRequest,
-    OffsetCommitRequest,
-    OffsetDeleteRequest,
-    OffsetFetchRequest,
-    Request,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
-)
+from groupcheck.model.vocabulary import Request
 
 Input = Request | Advance | EnvironmentInput
 
@@ -63,18 +50,18 @@ def _decide(table: Table, step: Step, given: object) -> object:
 
 
 ACTIONS: Final[dict[type, Callable[[Step, Request], object]]] = {
-    JoinGroupRequest: join_group,
-    SyncGroupRequest: partial(_decide, SYNC),
-    HeartbeatRequest: partial(_decide, HEARTBEAT),
-    LeaveGroupRequest: partial(_decide, LEAVE),
-    OffsetCommitRequest: partial(_decide, COMMIT),
-    OffsetFetchRequest: offset_fetch,
-    DescribeGroupsRequest: describe_groups,
-    TxnOffsetCommitRequest: partial(_decide, TXN_COMMIT),
-    EndTxnRequest: end_txn,
-    ListGroupsRequest: list_groups,
-    DeleteGroupsRequest: partial(_decide, DELETE),
-    OffsetDeleteRequest: partial(_decide, OFFSET_DELETE),
+    kafka.JoinGroupRequest: join_group,
+    kafka.SyncGroupRequest: partial(_decide, SYNC),
+    kafka.HeartbeatRequest: partial(_decide, HEARTBEAT),
+    kafka.LeaveGroupRequest: partial(_decide, LEAVE),
+    kafka.OffsetCommitRequest: partial(_decide, COMMIT),
+    kafka.OffsetFetchRequest: offset_fetch,
+    kafka.DescribeGroupsRequest: describe_groups,
+    kafka.TxnOffsetCommitRequest: partial(_decide, TXN_COMMIT),
+    kafka.EndTxnRequest: end_txn,
+    kafka.ListGroupsRequest: list_groups,
+    kafka.DeleteGroupsRequest: partial(_decide, DELETE),
+    kafka.OffsetDeleteRequest: partial(_decide, OFFSET_DELETE),
 }
 
 _JOIN_TABLES: Final = (JOIN.name, JOIN_FULL.name, JOIN_NEW.name, JOIN_AGAIN.name)

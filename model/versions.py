@@ -6,58 +6,41 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, TypeVar, get_args, get_type_hints
 
-from groupcheck.model.vocabulary import (
-    DescribedGroupMember,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-    LeaveGroupResponse,
-    ListedGroup,
-    ListGroupsRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    SyncGroupRequest,
-    SyncGroupResponse,
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-)
+from groupcheck.model import vocabulary as kafka
 
 R = TypeVar("R")
 
 # The version of its API from which a field is on the wire (Kafka's message definitions,
 # "versions" of each field). Fields not listed are in every version the profiles speak.
 FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
-    JoinGroupRequest: {"rebalance_timeout_ms": 1, "group_instance_id": 5},
-    JoinGroupResponse: {"protocol_type": 7, "skip_assignment": 9},
-    JoinGroupResponseMember: {"group_instance_id": 5},
-    SyncGroupRequest: {"group_instance_id": 3, "protocol_type": 5, "protocol_name": 5},
-    SyncGroupResponse: {"protocol_type": 5, "protocol_name": 5},
-    HeartbeatRequest: {"group_instance_id": 3},
-    MemberIdentity: {"group_instance_id": 3},
-    OffsetCommitRequest: {
+    kafka.JoinGroupRequest: {"rebalance_timeout_ms": 1, "group_instance_id": 5},
+    kafka.JoinGroupResponse: {"protocol_type": 7, "skip_assignment": 9},
+    kafka.JoinGroupResponseMember: {"group_instance_id": 5},
+    kafka.SyncGroupRequest: {"group_instance_id": 3, "protocol_type": 5, "protocol_name": 5},
+    kafka.SyncGroupResponse: {"protocol_type": 5, "protocol_name": 5},
+    kafka.HeartbeatRequest: {"group_instance_id": 3},
+    kafka.MemberIdentity: {"group_instance_id": 3},
+    kafka.OffsetCommitRequest: {
         "generation_id": 1,
         "member_id": 1,
         "group_instance_id": 7,
         "retention_time_ms": 2,
     },
-    OffsetCommitRequestPartition: {"committed_leader_epoch": 6},
-    OffsetFetchRequest: {"require_stable": 7},
-    OffsetFetchResponse: {"error_code": 2},
-    OffsetFetchResponsePartition: {"committed_leader_epoch": 5},
-    DescribedGroupMember: {"group_instance_id": 4},
-    TxnOffsetCommitRequest: {"generation_id": 3, "member_id": 3, "group_instance_id": 3},
-    TxnOffsetCommitRequestPartition: {"committed_leader_epoch": 2},
-    ListGroupsRequest: {"states_filter": 4, "types_filter": 5},
-    ListedGroup: {"group_state": 4, "group_type": 5},
+    kafka.OffsetCommitRequestPartition: {"committed_leader_epoch": 6},
+    kafka.OffsetFetchRequest: {"require_stable": 7},
+    kafka.OffsetFetchResponse: {"error_code": 2},
+    kafka.OffsetFetchResponsePartition: {"committed_leader_epoch": 5},
+    kafka.DescribedGroupMember: {"group_instance_id": 4},
+    kafka.TxnOffsetCommitRequest: {"generation_id": 3, "member_id": 3, "group_instance_id": 3},
+    kafka.TxnOffsetCommitRequestPartition: {"committed_leader_epoch": 2},
+    kafka.ListGroupsRequest: {"states_filter": 4, "types_filter": 5},
+    kafka.ListedGroup: {"group_state": 4, "group_type": 5},
 }
 
 # And the last one, where newer versions have it no more.
-FIELD_UNTIL: Final[dict[type, dict[str, int]]] = {OffsetCommitRequest: {"retention_time_ms": 4}}
+FIELD_UNTIL: Final[dict[type, dict[str, int]]] = {
+    kafka.OffsetCommitRequest: {"retention_time_ms": 4}
+}
 
 
 def carries(cls: type, field: str, version: int) -> bool:
@@ -66,32 +49,34 @@ def carries(cls: type, field: str, version: int) -> bool:
     return since.get(field, 0) <= version <= until.get(field, version)
 
 
-def _trim_join_request(record: JoinGroupRequest, version: int) -> JoinGroupRequest:
+def _trim_join_request(record: kafka.JoinGroupRequest, version: int) -> kafka.JoinGroupRequest:
     # Version 0 has one timeout for both (JoinGroupRequest.java, the constructor's maybeOverride).
     if version == 0:
         return record._replace(rebalance_timeout_ms=record.session_timeout_ms)
     return record
 
 
-def _trim_join_response(record: JoinGroupResponse, version: int) -> JoinGroupResponse:
+def _trim_join_response(record: kafka.JoinGroupResponse, version: int) -> kafka.JoinGroupResponse:
     # protocolName became nullable in version 7 (KafkaApis.handleJoinGroupRequest).
     if version < 7 and record.protocol_name is None:
         return record._replace(protocol_name="")
     return record
 
 
-def _trim_leave_response(record: LeaveGroupResponse, version: int) -> LeaveGroupResponse:
+def _trim_leave_response(
+    record: kafka.LeaveGroupResponse, version: int
+) -> kafka.LeaveGroupResponse:
     # Before batches, the one member's error was the response's (LeaveGroupResponse.java).
     if version < 3:
         error = record.error_code or next((m.error_code for m in record.members), record.error_code)
-        return LeaveGroupResponse(error)
+        return kafka.LeaveGroupResponse(error)
     return record
 
 
 _SPECIAL: Final[dict[type, Callable[[Any, int], Any]]] = {
-    JoinGroupRequest: _trim_join_request,
-    JoinGroupResponse: _trim_join_response,
-    LeaveGroupResponse: _trim_leave_response,
+    kafka.JoinGroupRequest: _trim_join_request,
+    kafka.JoinGroupResponse: _trim_join_response,
+    kafka.LeaveGroupResponse: _trim_leave_response,
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import Effect, Guard, decide, rule, single, table
 from groupcheck.model.rules.guards import (
     DEFERRED,
@@ -25,21 +26,15 @@ from groupcheck.model.storing.records import (
     removal_fails,
     remove_from_log,
 )
-from groupcheck.model.vocabulary import (
-    DeletableGroupResult,
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    ErrorCode,
-    Request,
-)
+from groupcheck.model.vocabulary import ErrorCode, Request
 
 API: Final = "DeleteGroups"
 
 
 def _answer(step: Step, request: Request, error: ErrorCode, reason: str | None = None) -> None:
-    names = cast("DeleteGroupsRequest", request.body).groups_names
-    results = tuple(DeletableGroupResult(name, error) for name in names)
-    step.answer(request.request_id, DeleteGroupsResponse(results), reason)
+    names = cast("kafka.DeleteGroupsRequest", request.body).groups_names
+    results = tuple(kafka.DeletableGroupResult(name, error) for name in names)
+    step.answer(request.request_id, kafka.DeleteGroupsResponse(results), reason)
 
 
 _reply: Final = replies(_answer)

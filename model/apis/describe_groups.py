@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, rule, table
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import (
@@ -19,15 +20,7 @@ from groupcheck.model.sources import at
 from groupcheck.model.state import Member
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
-from groupcheck.model.vocabulary import (
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    ErrorCode,
-    GroupState,
-    Request,
-)
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request
 
 API: Final = "DescribeGroups"
 
@@ -51,24 +44,24 @@ def state_name(step: Step, state: GroupState) -> str:
     return state.value
 
 
-def _answer(step: Step, request: Request, described: DescribedGroup) -> None:
-    step.answer(request.request_id, DescribeGroupsResponse((described,)))
+def _answer(step: Step, request: Request, described: kafka.DescribedGroup) -> None:
+    step.answer(request.request_id, kafka.DescribeGroupsResponse((described,)))
 
 
 def _group_id(request: Request) -> str:
     body = request.body
-    return body.groups[0] if isinstance(body, DescribeGroupsRequest) else ""
+    return body.groups[0] if isinstance(body, kafka.DescribeGroupsRequest) else ""
 
 
 def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
-    _answer(step, request, DescribedGroup(error, _group_id(request)))
+    _answer(step, request, kafka.DescribedGroup(error, _group_id(request)))
 
 
 _check: Final = Checks(replies(_refuse))
 
 
 def _answer_dead(step: Step, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
-    _answer(step, request, DescribedGroup(error, _group_id(request), GroupState.DEAD.value))
+    _answer(step, request, kafka.DescribedGroup(error, _group_id(request), GroupState.DEAD.value))
 
 
 def _answer_not_found(step: Step, request: Request) -> None:
@@ -91,7 +84,7 @@ def _describe(
 ) -> None:
     group = step.existing
     members = tuple(
-        DescribedGroupMember(
+        kafka.DescribedGroupMember(
             m.member_id,
             m.group_instance_id,
             m.client_id,
@@ -101,7 +94,7 @@ def _describe(
         )
         for m in group.members
     )
-    described = DescribedGroup(
+    described = kafka.DescribedGroup(
         ErrorCode.NONE,
         _group_id(request),
         state_name(step, group.state),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import (
     Effect,
     Guard,
@@ -48,13 +49,7 @@ from groupcheck.model.state import Group, Pending, StaticAppend
 from groupcheck.model.step import Step
 from groupcheck.model.storing.log import store_new_group
 from groupcheck.model.storing.waiting import hold_request
-from groupcheck.model.vocabulary import (
-    NO_MEMBER_ID,
-    ErrorCode,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    Request,
-)
+from groupcheck.model.vocabulary import NO_MEMBER_ID, ErrorCode, Request
 
 API: Final = "JoinGroup"
 
@@ -71,7 +66,7 @@ def join_group(step: Step, request: Request) -> None:
     AFTER_JOIN(step, request)
 
 
-_body: Final = body_of(JoinGroupRequest)
+_body: Final = body_of(kafka.JoinGroupRequest)
 
 
 def _create_empty(step: Step, _request: Request) -> None:
@@ -277,7 +272,8 @@ def _give_id(step: Step, request: Request) -> None:
     pending = Pending(member_id, _body(request).session_timeout_ms)
     step.group = group._replace(pending=tuple(sorted((*group.pending, pending))))
     step.answer(
-        request.request_id, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id)
+        request.request_id,
+        kafka.JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import Effect, Guard, VersionRule, decide, rule, single, table
 from groupcheck.model.rules.guards import (
     DEFERRED,
@@ -20,51 +21,44 @@ from groupcheck.model.sources import at
 from groupcheck.model.state import Member
 from groupcheck.model.step import Step
 from groupcheck.model.storing.completions import error_to_commit
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-    MemberResponse,
-    Request,
-)
+from groupcheck.model.vocabulary import ErrorCode, Request
 
 API: Final = "LeaveGroup"
 
-_body: Final = body_of(LeaveGroupRequest)
+_body: Final = body_of(kafka.LeaveGroupRequest)
 
 
-_reply: Final = reply_with(LeaveGroupResponse)
+_reply: Final = reply_with(kafka.LeaveGroupResponse)
 _check: Final = Checks(_reply)
 
 
 def _answer_all_unknown(step: Step, request: Request) -> None:
     members = tuple(
-        MemberResponse(m.member_id, m.group_instance_id, ErrorCode.UNKNOWN_MEMBER_ID)
+        kafka.MemberResponse(m.member_id, m.group_instance_id, ErrorCode.UNKNOWN_MEMBER_ID)
         for m in _body(request).members
     )
-    step.answer(request.request_id, LeaveGroupResponse(ErrorCode.NONE, members))
+    step.answer(request.request_id, kafka.LeaveGroupResponse(ErrorCode.NONE, members))
 
 
-def _owner(step: Step, identity: MemberIdentity) -> str | None:
+def _owner(step: Step, identity: kafka.MemberIdentity) -> str | None:
     """The member id that the group.instance.id belongs to."""
     return step.existing.static(identity.group_instance_id)
 
 
-def _is_fenced(step: Step, identity: MemberIdentity) -> bool:
+def _is_fenced(step: Step, identity: kafka.MemberIdentity) -> bool:
     return bool(identity.member_id) and _owner(step, identity) not in {None, identity.member_id}
 
 
-def _is_unknown(step: Step, identity: MemberIdentity) -> bool:
+def _is_unknown(step: Step, identity: kafka.MemberIdentity) -> bool:
     return _owner(step, identity) is None and step.existing.member(identity.member_id) is None
 
 
-def _is_static_gone(step: Step, identity: MemberIdentity) -> bool:
+def _is_static_gone(step: Step, identity: kafka.MemberIdentity) -> bool:
     owner = _owner(step, identity)
     return owner is not None and step.existing.member(owner) is None
 
 
-def _leaver(step: Step, identity: MemberIdentity) -> Member:
+def _leaver(step: Step, identity: kafka.MemberIdentity) -> Member:
     return cast("Member", step.existing.member(_owner(step, identity) or identity.member_id))
 
 
@@ -159,7 +153,7 @@ ERRORS: Final = {
 FAILURES: Final = frozenset({"leave/pending-static", "leave/static-gone"})
 
 
-def _leave(step: Step, identity: MemberIdentity) -> str:
+def _leave(step: Step, identity: kafka.MemberIdentity) -> str:
     """Let one member leave; the id of the rule applied, and there is always one."""
     return cast("VersionRule", decide(step, LEAVE_ONE, identity)).id
 
@@ -170,7 +164,7 @@ def _leave_one_by_one(step: Step, request: Request) -> None:
     for identity in _body(request).members:
         applied.append(_leave(step, identity))
         if applied[-1] in FAILURES:
-            failure = LeaveGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
+            failure = kafka.LeaveGroupResponse(ErrorCode.UNKNOWN_SERVER_ERROR)
             step.answer(request.request_id, failure, applied[-1])
             return
     _answer_each(step, request, applied)
@@ -197,7 +191,7 @@ def _look_again(step: Step) -> None:
 
 
 def _answer_not_stored(step: Step, request: Request) -> None:
-    step.answer(request.request_id, LeaveGroupResponse(error_to_commit(step, step.failed)))
+    step.answer(request.request_id, kafka.LeaveGroupResponse(error_to_commit(step, step.failed)))
 
 
 LEAVE_NOT_STORED: Final = single(
@@ -213,14 +207,14 @@ LEAVE_NOT_STORED: Final = single(
 def _answer_each(step: Step, request: Request, applied: list[str]) -> None:
     identities = _body(request).members
     members = tuple(
-        MemberResponse(
+        kafka.MemberResponse(
             identity.member_id, identity.group_instance_id, ERRORS.get(rule, ErrorCode.NONE)
         )
         for identity, rule in zip(identities, applied, strict=True)
     )
     # What needs a reason is mostly an error.
     reasons = [rule for rule in applied if rule in ERRORS] + applied[-1:]
-    answer = LeaveGroupResponse(ErrorCode.NONE, members)
+    answer = kafka.LeaveGroupResponse(ErrorCode.NONE, members)
     step.answer(request.request_id, answer, reasons[0] if reasons else None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import Effect, Guard, rule, table
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.nondeterminism import Choice
@@ -11,13 +12,7 @@ from groupcheck.model.rules.guards import Checks, body_of, reply_with
 from groupcheck.model.sources import at
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    ListedGroup,
-    ListGroupsRequest,
-    ListGroupsResponse,
-    Request,
-)
+from groupcheck.model.vocabulary import ErrorCode, Request
 
 API: Final = "ListGroups"
 
@@ -34,7 +29,7 @@ CLASSIC: Final = "classic"
 # What Java's trim removes from the ends of a string: the space, and every character before it.
 BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
-_body: Final = body_of(ListGroupsRequest)
+_body: Final = body_of(kafka.ListGroupsRequest)
 
 
 def _is_other_state(step: Step, request: Request) -> bool:
@@ -52,19 +47,19 @@ def _is_other_type(_step: Step, request: Request) -> bool:
     return bool(wanted) and CLASSIC not in wanted
 
 
-_reply: Final = reply_with(ListGroupsResponse)
+_reply: Final = reply_with(kafka.ListGroupsResponse)
 _check: Final = Checks(_reply)
 
 
-def _list(step: Step, request: Request, *groups: ListedGroup) -> None:
-    step.answer(request.request_id, ListGroupsResponse(ErrorCode.NONE, groups))
+def _list(step: Step, request: Request, *groups: kafka.ListedGroup) -> None:
+    step.answer(request.request_id, kafka.ListGroupsResponse(ErrorCode.NONE, groups))
 
 
 def _list_group(step: Step, request: Request) -> None:
     group = step.existing
     group_type = CLASSIC if request.api_version >= TYPES_SINCE else ""
     protocol_type = group.protocol_type or ""
-    _list(step, request, ListedGroup(GROUP_ID, protocol_type, group.state.value, group_type))
+    _list(step, request, kafka.ListedGroup(GROUP_ID, protocol_type, group.state.value, group_type))
 
 
 def _list_unwritten(step: Step, request: Request) -> None:

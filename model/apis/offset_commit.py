@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import (
     Behaviour,
     Effect,
@@ -36,15 +37,7 @@ from groupcheck.model.step import Step
 from groupcheck.model.storing.completions import COMMITS_ARE_PENDING, commit_response
 from groupcheck.model.storing.log import store_offsets
 from groupcheck.model.storing.revert import HIDES_UNWRITTEN
-from groupcheck.model.vocabulary import (
-    NO_MEMBER_ID,
-    NO_RETENTION,
-    ErrorCode,
-    GroupState,
-    OffsetCommitRequest,
-    Request,
-    TxnOffsetCommitRequest,
-)
+from groupcheck.model.vocabulary import NO_MEMBER_ID, ErrorCode, GroupState, Request
 
 API: Final = "OffsetCommit"
 
@@ -56,7 +49,7 @@ ANSWERS_EACH_MENTION: Final = Behaviour(
     at("", "", "", "OMM:624"),
 )
 
-_body: Final = body_of(OffsetCommitRequest)
+_body: Final = body_of(kafka.OffsetCommitRequest)
 
 
 Offsets = list[tuple[TopicPartition, Offset]]
@@ -64,8 +57,8 @@ Offsets = list[tuple[TopicPartition, Offset]]
 
 def offsets_of(step: Step, request: Request) -> Offsets:
     """The offsets that a commit names, of a transaction or not, as the version commits them."""
-    body = cast("OffsetCommitRequest | TxnOffsetCommitRequest", request.body)
-    retention_ms: int = getattr(body, "retention_time_ms", NO_RETENTION)
+    body = cast("kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest", request.body)
+    retention_ms: int = getattr(body, "retention_time_ms", kafka.NO_RETENTION)
     named = [
         (
             (topic.name, p.partition_index),
@@ -83,7 +76,7 @@ def offsets_of(step: Step, request: Request) -> Offsets:
 
 def _answer(step: Step, request: Request, error: ErrorCode) -> None:
     errors = ((partition, error) for partition, _ in offsets_of(step, request))
-    transactional = isinstance(request.body, TxnOffsetCommitRequest)
+    transactional = isinstance(request.body, kafka.TxnOffsetCommitRequest)
     step.answer(request.request_id, commit_response(errors, transactional=transactional))
 
 

@@ -6,6 +6,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final, NamedTuple, cast
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.apis.delete_groups import forget_group, offsets_in_log
 from groupcheck.model.apis.offset_commit import ANSWERS_EACH_MENTION
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, single, table
@@ -28,14 +29,7 @@ from groupcheck.model.storing.records import (
     removal_fails,
     remove_from_log,
 )
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    OffsetDeleteRequest,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-    Request,
-)
+from groupcheck.model.vocabulary import ErrorCode, Request
 
 API: Final = "OffsetDelete"
 
@@ -64,7 +58,7 @@ class Deletion(NamedTuple):
 
 
 def _deletion(step: Step, request: Request) -> Deletion:
-    topics = cast("OffsetDeleteRequest", request.body).topics
+    topics = cast("kafka.OffsetDeleteRequest", request.body).topics
     named = [(t.name, [p.partition_index for p in t.partitions]) for t in topics if t.partitions]
     if not ANSWERS_EACH_MENTION(step):
         each = sorted({(name, index) for name, indexes in named for index in indexes})
@@ -75,7 +69,7 @@ def _deletion(step: Step, request: Request) -> Deletion:
     return Deletion(request, named, refused)
 
 
-_reply: Final = reply_with(OffsetDeleteResponse)
+_reply: Final = reply_with(kafka.OffsetDeleteResponse)
 _check: Final = Checks(_reply)
 
 
@@ -94,13 +88,13 @@ def _delete(step: Step, request: Request) -> None:
     answer = tuple(
         _answer(name, indexes, refused=name in deletion.refused) for name, indexes in deletion.named
     )
-    step.answer(request.request_id, OffsetDeleteResponse(ErrorCode.NONE, answer), reason)
+    step.answer(request.request_id, kafka.OffsetDeleteResponse(ErrorCode.NONE, answer), reason)
 
 
-def _answer(name: str, indexes: list[int], *, refused: bool) -> OffsetDeleteResponseTopic:
+def _answer(name: str, indexes: list[int], *, refused: bool) -> kafka.OffsetDeleteResponseTopic:
     error = ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC if refused else ErrorCode.NONE
-    return OffsetDeleteResponseTopic(
-        name, tuple(OffsetDeleteResponsePartition(index, error) for index in indexes)
+    return kafka.OffsetDeleteResponseTopic(
+        name, tuple(kafka.OffsetDeleteResponsePartition(index, error) for index in indexes)
     )
 
 
@@ -140,7 +134,7 @@ def _answer_not_stored(step: Step, deletion: Deletion) -> None:
     reason = step.applied[-1]
     fail_removal(step)
     error = error_to_commit(step, step.failed)
-    step.answer(deletion.request.request_id, OffsetDeleteResponse(error), reason)
+    step.answer(deletion.request.request_id, kafka.OffsetDeleteResponse(error), reason)
 
 
 OFFSETS_NOT_STORED: Final = single(

@@ -7,6 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.apis.offset_commit import ANSWERS_EACH_MENTION
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, rule, table
 from groupcheck.model.rules.guards import (
@@ -21,14 +22,7 @@ from groupcheck.model.sources import at
 from groupcheck.model.state import Group, TopicPartition
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import read
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-    Request,
-)
+from groupcheck.model.vocabulary import ErrorCode, Request
 
 API: Final = "OffsetFetch"
 
@@ -56,7 +50,7 @@ def _is_another(step: Step, request: Request) -> bool:
     return not _body(request).group_id and not (step.group or Group()).has_empty_id
 
 
-_body: Final = body_of(OffsetFetchRequest)
+_body: Final = body_of(kafka.OffsetFetchRequest)
 
 
 def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[int]]]:
@@ -81,19 +75,19 @@ ERROR_OF_ALL_SINCE: Final = 2
 def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
     """Answer an error: of the whole request, or in the older versions of each partition."""
     if request.api_version >= ERROR_OF_ALL_SINCE:
-        step.answer(request.request_id, OffsetFetchResponse(error))
+        step.answer(request.request_id, kafka.OffsetFetchResponse(error))
         return
     topics = tuple(
-        OffsetFetchResponseTopic(
+        kafka.OffsetFetchResponseTopic(
             topic.name,
             tuple(
-                OffsetFetchResponsePartition(index, error_code=error)
+                kafka.OffsetFetchResponsePartition(index, error_code=error)
                 for index in topic.partition_indexes
             ),
         )
         for topic in _body(request).topics or ()
     )
-    step.answer(request.request_id, OffsetFetchResponse(ErrorCode.NONE, topics))
+    step.answer(request.request_id, kafka.OffsetFetchResponse(ErrorCode.NONE, topics))
 
 
 _check: Final = Checks(replies(_refuse))
@@ -114,18 +108,18 @@ def _fetch(step: Step, request: Request) -> None:
     waiting = awaiting_marker(group) | dict(group.unstable).keys()
     stable = _body(request).require_stable
 
-    def found(partition: TopicPartition) -> OffsetFetchResponsePartition:
+    def found(partition: TopicPartition) -> kafka.OffsetFetchResponsePartition:
         offset, index = offsets.get(partition), partition[1]
         if stable and partition in waiting:
             error = ErrorCode.UNSTABLE_OFFSET_COMMIT
-            return OffsetFetchResponsePartition(index, error_code=error)
-        return OffsetFetchResponsePartition(index, *(offset[:3] if offset else ()))
+            return kafka.OffsetFetchResponsePartition(index, error_code=error)
+        return kafka.OffsetFetchResponsePartition(index, *(offset[:3] if offset else ()))
 
     answer = tuple(
-        OffsetFetchResponseTopic(name, tuple(found((name, index)) for index in indexes))
+        kafka.OffsetFetchResponseTopic(name, tuple(found((name, index)) for index in indexes))
         for name, indexes in _wanted(step, group, request)
     )
-    step.answer(request.request_id, OffsetFetchResponse(ErrorCode.NONE, answer))
+    step.answer(request.request_id, kafka.OffsetFetchResponse(ErrorCode.NONE, answer))
 
 
 _FETCH: Final = Effect(

@@ -12,6 +12,7 @@ from itertools import permutations
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.config import Config
 from groupcheck.model.state import (
     Cleanup,
@@ -32,47 +33,28 @@ from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (
     NO_GENERATION,
     NO_MEMBER_ID,
-    Assignment,
-    DeleteGroupsRequest,
-    DescribeGroupsRequest,
-    EndTxnRequest,
     ErrorCode,
     GroupState,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    ListGroupsRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
-    Protocol,
     Request,
     RequestBody,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
-    TxnOffsetCommitRequestPartition,
-    TxnOffsetCommitRequestTopic,
 )
 
 GROUP_ID = "group"
 NOBODY = "nobody"  # a member id that was never given out
-PROTOCOLS = (Protocol("range", b"one"),)
-OTHER_PROTOCOLS = (Protocol("range", b"two"),)
-OTHER_OFFER = (Protocol("sticky", b"one"), Protocol("range", b"one"))  # preferred another way
+PROTOCOLS = (kafka.Protocol("range", b"one"),)
+OTHER_PROTOCOLS = (kafka.Protocol("range", b"two"),)
+OTHER_OFFER = (
+    kafka.Protocol("sticky", b"one"),
+    kafka.Protocol("range", b"one"),
+)  # preferred another way
 INSTANCE = "instance"  # the group.instance.id of static members
 NO_INSTANCE = "no-instance"  # one that no member has
 TOPIC = "topic"
 OTHER_TOPIC = "other"
 # What a consumer offers that has subscribed to the other topic: version 0, one topic, no user data.
-SUBSCRIBED_PROTOCOLS = (Protocol("range", b"\0\0\0\0\0\1\0\5other\0\0\0\0"),)
+SUBSCRIBED_PROTOCOLS = (kafka.Protocol("range", b"\0\0\0\0\0\1\0\5other\0\0\0\0"),)
 # And of one that has subscribed to the topic that offsets are committed of.
-TOPIC_PROTOCOLS = (Protocol("range", b"\0\0\0\0\0\1\0\5topic\0\0\0\0"),)
+TOPIC_PROTOCOLS = (kafka.Protocol("range", b"\0\0\0\0\0\1\0\5topic\0\0\0\0"),)
 PRODUCER_ID = 7
 
 # What a commit says where it says too much: more than the broker allows, and no more than a string
@@ -146,10 +128,10 @@ class Environment(NamedTuple):
         """The ids given out and not used yet."""
         return [p.member_id for p in self.group.pending]
 
-    def join(self, member_id: str) -> JoinGroupRequest:
+    def join(self, member_id: str) -> kafka.JoinGroupRequest:
         """A JoinGroup of that member."""
         protocols = SUBSCRIBED_PROTOCOLS if self.subscribes else PROTOCOLS
-        return JoinGroupRequest(
+        return kafka.JoinGroupRequest(
             GROUP_ID, self.session_ms, self.rebalance_ms, member_id, protocols=protocols
         )
 
@@ -161,23 +143,23 @@ def membership(environment: Environment, features: frozenset[Feature]) -> Iterat
     yield from _joins(environment, changed=Feature.METADATA in features)
     yield from _syncs(group, revealed)
     for member_id in (*revealed, NOBODY):
-        yield HeartbeatRequest(GROUP_ID, current, member_id)
+        yield kafka.HeartbeatRequest(GROUP_ID, current, member_id)
     for member_id in revealed:
-        yield HeartbeatRequest(GROUP_ID, older, member_id)
+        yield kafka.HeartbeatRequest(GROUP_ID, older, member_id)
     for member_id in (*revealed, *environment.pending, NOBODY):
-        yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),))
+        yield kafka.LeaveGroupRequest(GROUP_ID, (kafka.MemberIdentity(member_id),))
     if len(revealed) > 1 and environment.profile.max_versions["LeaveGroup"] >= 3:
         for order in permutations(revealed):
-            yield LeaveGroupRequest(GROUP_ID, tuple(map(MemberIdentity, order)))
+            yield kafka.LeaveGroupRequest(GROUP_ID, tuple(map(kafka.MemberIdentity, order)))
     for feature, asked in ASKED.items():
         if feature in features:
             yield from asked(environment)
-    yield DescribeGroupsRequest((GROUP_ID,))
+    yield kafka.DescribeGroupsRequest((GROUP_ID,))
     if environment.state.group is None:
         yield from _refused_at_once(environment)
 
 
-def _joins(environment: Environment, *, changed: bool) -> Iterator[JoinGroupRequest]:
+def _joins(environment: Environment, *, changed: bool) -> Iterator[kafka.JoinGroupRequest]:
     for member_id in (*environment.revealed, *environment.pending, NOBODY):
         yield environment.join(member_id)
     if changed:
@@ -189,14 +171,18 @@ def _joins(environment: Environment, *, changed: bool) -> Iterator[JoinGroupRequ
         yield environment.join(NO_MEMBER_ID)
 
 
-def _syncs(group: Group, revealed: list[str]) -> Iterator[SyncGroupRequest]:
-    everybody = tuple(Assignment(m.member_id, b"part") for m in group.members)
+def _syncs(group: Group, revealed: list[str]) -> Iterator[kafka.SyncGroupRequest]:
+    everybody = tuple(kafka.Assignment(m.member_id, b"part") for m in group.members)
     name = group.protocol_name or "range"
     for member_id in (*revealed, NOBODY):
-        sync = SyncGroupRequest(GROUP_ID, group.generation_id, member_id, None, "consumer", name)
+        sync = kafka.SyncGroupRequest(
+            GROUP_ID, group.generation_id, member_id, None, "consumer", name
+        )
         yield sync._replace(assignments=everybody if member_id == group.leader else ())
     for member_id in revealed:
-        sync = SyncGroupRequest(GROUP_ID, group.generation_id, member_id, None, "consumer", name)
+        sync = kafka.SyncGroupRequest(
+            GROUP_ID, group.generation_id, member_id, None, "consumer", name
+        )
         yield sync._replace(generation_id=group.generation_id - 1)
         yield sync._replace(protocol_type="connect")
         yield sync._replace(protocol_name="roundrobin")
@@ -205,11 +191,11 @@ def _syncs(group: Group, revealed: list[str]) -> Iterator[SyncGroupRequest]:
 def _refused_at_once(environment: Environment) -> Iterator[RequestBody]:
     yield environment.join(NO_MEMBER_ID)._replace(group_id="")
     yield environment.join(NO_MEMBER_ID)._replace(session_timeout_ms=1)
-    yield SyncGroupRequest("", 0, NOBODY, None, "consumer", "range")
-    yield SyncGroupRequest(GROUP_ID, 0, NOBODY)
-    yield HeartbeatRequest("", 0, NOBODY)
-    yield LeaveGroupRequest("", (MemberIdentity(NOBODY),))
-    yield OffsetCommitRequest(GROUP_ID, 0, NOBODY)
+    yield kafka.SyncGroupRequest("", 0, NOBODY, None, "consumer", "range")
+    yield kafka.SyncGroupRequest(GROUP_ID, 0, NOBODY)
+    yield kafka.HeartbeatRequest("", 0, NOBODY)
+    yield kafka.LeaveGroupRequest("", (kafka.MemberIdentity(NOBODY),))
+    yield kafka.OffsetCommitRequest(GROUP_ID, 0, NOBODY)
 
 
 def offsets(environment: Environment) -> Iterator[RequestBody]:
@@ -238,18 +224,20 @@ def static_members(environment: Environment) -> Iterator[RequestBody]:
     for member_id in (*environment.revealed, *environment.pending, NOBODY):
         yield environment.join(member_id)._replace(group_instance_id=INSTANCE)
         for instance_id in (INSTANCE, NO_INSTANCE):
-            yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id, instance_id),))
+            yield kafka.LeaveGroupRequest(GROUP_ID, (kafka.MemberIdentity(member_id, instance_id),))
     for member_id in (*environment.revealed, NOBODY):
-        yield SyncGroupRequest(GROUP_ID, current, member_id, INSTANCE, "consumer", "range")
-        yield HeartbeatRequest(GROUP_ID, current, member_id, INSTANCE)
+        yield kafka.SyncGroupRequest(GROUP_ID, current, member_id, INSTANCE, "consumer", "range")
+        yield kafka.HeartbeatRequest(GROUP_ID, current, member_id, INSTANCE)
         yield commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
         if in_transactions:
             yield txn_commit(current + 1, member_id)._replace(group_instance_id=INSTANCE)
     for instance_id in (INSTANCE, NO_INSTANCE):
-        yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, instance_id),))
+        yield kafka.LeaveGroupRequest(GROUP_ID, (kafka.MemberIdentity(NO_MEMBER_ID, instance_id),))
 
 
-def returns(environment: Environment, features: frozenset[Feature]) -> Iterator[JoinGroupRequest]:
+def returns(
+    environment: Environment, features: frozenset[Feature]
+) -> Iterator[kafka.JoinGroupRequest]:
     """The program with the group.instance.id comes, or comes back, perhaps with another offer."""
     newcomer = environment.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
     if not environment.room and environment.group.static(INSTANCE) is None:
@@ -263,19 +251,21 @@ def returns(environment: Environment, features: frozenset[Feature]) -> Iterator[
 def max_size(environment: Environment) -> Iterator[RequestBody]:
     """What static members ask: enough to show what becomes of one that is rejected."""
     yield from returns(environment, frozenset({Feature.MAX_SIZE}))
-    yield LeaveGroupRequest(GROUP_ID, (MemberIdentity(NO_MEMBER_ID, INSTANCE),))
+    yield kafka.LeaveGroupRequest(GROUP_ID, (kafka.MemberIdentity(NO_MEMBER_ID, INSTANCE),))
 
 
-def commit(generation_id: int, member_id: str, metadata: str = "") -> OffsetCommitRequest:
+def commit(generation_id: int, member_id: str, metadata: str = "") -> kafka.OffsetCommitRequest:
     """A commit of the one partition of the instance."""
-    partition = OffsetCommitRequestPartition(0, 5, committed_metadata=metadata)
-    topics = (OffsetCommitRequestTopic(TOPIC, (partition,)),)
-    return OffsetCommitRequest(GROUP_ID, generation_id, member_id, topics=topics)
+    partition = kafka.OffsetCommitRequestPartition(0, 5, committed_metadata=metadata)
+    topics = (kafka.OffsetCommitRequestTopic(TOPIC, (partition,)),)
+    return kafka.OffsetCommitRequest(GROUP_ID, generation_id, member_id, topics=topics)
 
 
-def fetch(*, require_stable: bool) -> OffsetFetchRequest:
+def fetch(*, require_stable: bool) -> kafka.OffsetFetchRequest:
     """A fetch of the one partition of the instance."""
-    return OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable)
+    return kafka.OffsetFetchRequest(
+        GROUP_ID, (kafka.OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable
+    )
 
 
 def transactions(environment: Environment) -> Iterator[RequestBody]:
@@ -297,24 +287,26 @@ def transactions(environment: Environment) -> Iterator[RequestBody]:
     yield fetch(require_stable=True)
     if not any(isinstance(a, OffsetsAppend) and a.producer_id for a in environment.state.appends):
         for committed in (True, False):
-            yield EndTxnRequest(GROUP_ID, PRODUCER_ID, committed)
+            yield kafka.EndTxnRequest(GROUP_ID, PRODUCER_ID, committed)
     if environment.state.group is None:
         yield txn_commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(environment))
         yield txn_commit(NO_GENERATION, NO_MEMBER_ID)._replace(topics=())
         yield txn_commit(0, NO_MEMBER_ID)._replace(group_id="")
-        yield EndTxnRequest("", PRODUCER_ID, committed=True)
+        yield kafka.EndTxnRequest("", PRODUCER_ID, committed=True)
 
 
-def txn_commit(generation_id: int, member_id: str, metadata: str = "") -> TxnOffsetCommitRequest:
+def txn_commit(
+    generation_id: int, member_id: str, metadata: str = ""
+) -> kafka.TxnOffsetCommitRequest:
     """A commit of the one partition of the instance in a transaction."""
-    partition = TxnOffsetCommitRequestPartition(0, 6, committed_metadata=metadata)
-    return TxnOffsetCommitRequest(
+    partition = kafka.TxnOffsetCommitRequestPartition(0, 6, committed_metadata=metadata)
+    return kafka.TxnOffsetCommitRequest(
         "transaction",
         GROUP_ID,
         PRODUCER_ID,
         generation_id=generation_id,
         member_id=member_id,
-        topics=(TxnOffsetCommitRequestTopic(TOPIC, (partition,)),),
+        topics=(kafka.TxnOffsetCommitRequestTopic(TOPIC, (partition,)),),
     )
 
 
@@ -325,16 +317,16 @@ def administration(environment: Environment) -> Iterator[RequestBody]:
     for member_id in environment.revealed:
         yield commit(environment.group.generation_id, member_id)
     yield fetch(require_stable=False)
-    yield ListGroupsRequest()
+    yield kafka.ListGroupsRequest()
     if newest["ListGroups"] >= 4:
-        yield ListGroupsRequest((GroupState.EMPTY.value,))
-        yield ListGroupsRequest((GroupState.EMPTY.value.lower(),))
+        yield kafka.ListGroupsRequest((GroupState.EMPTY.value,))
+        yield kafka.ListGroupsRequest((GroupState.EMPTY.value.lower(),))
     if newest["ListGroups"] >= 5:
-        yield ListGroupsRequest(types_filter=("consumer",))
+        yield kafka.ListGroupsRequest(types_filter=("consumer",))
     if environment.state.group is None and "describe/unwritten" in environment.profile.rules:
         yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(environment))
     if "DeleteGroups" in newest:
-        yield DeleteGroupsRequest((GROUP_ID,))
+        yield kafka.DeleteGroupsRequest((GROUP_ID,))
     if "OffsetDelete" in newest:
         for topic in (TOPIC, OTHER_TOPIC):
             yield offset_delete(topic)
@@ -344,10 +336,10 @@ def administration(environment: Environment) -> Iterator[RequestBody]:
             yield offset_delete(TOPIC)._replace(group_id="")
 
 
-def offset_delete(topic: str) -> OffsetDeleteRequest:
+def offset_delete(topic: str) -> kafka.OffsetDeleteRequest:
     """The deletion of the offset of a topic's one partition."""
-    partitions = (OffsetDeleteRequestPartition(0),)
-    return OffsetDeleteRequest(GROUP_ID, (OffsetDeleteRequestTopic(topic, partitions),))
+    partitions = (kafka.OffsetDeleteRequestPartition(0),)
+    return kafka.OffsetDeleteRequest(GROUP_ID, (kafka.OffsetDeleteRequestTopic(topic, partitions),))
 
 
 def expiry(environment: Environment) -> Iterator[RequestBody]:

@@ -9,29 +9,19 @@ from collections.abc import Iterator
 from types import MappingProxyType
 from typing import Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.instances.inputs import NOBODY, OTHER_TOPIC, Feature
 from groupcheck.model.instances.instance import Instance, supported
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import (
-    DescribeGroupsRequest,
-    HeartbeatRequest,
-    LeaveGroupRequest,
-    ListGroupsRequest,
-    OffsetCommitRequest,
-    OffsetFetchRequest,
-    Request,
-    RequestBody,
-    SyncGroupRequest,
-    TxnOffsetCommitRequest,
-)
+from groupcheck.model.vocabulary import Request, RequestBody
 
 READING: Final = (
-    DescribeGroupsRequest,
-    ListGroupsRequest,
-    OffsetFetchRequest,
-    HeartbeatRequest,
+    kafka.DescribeGroupsRequest,
+    kafka.ListGroupsRequest,
+    kafka.OffsetFetchRequest,
+    kafka.HeartbeatRequest,
 )
 APPENDING: Final = frozenset(
     {
@@ -65,22 +55,22 @@ class Recorded(Instance):
             if isinstance(body, READING) or _comes_to_nothing(body):
                 continue
             yield given
-            if isinstance(body, OffsetCommitRequest):
+            if isinstance(body, kafka.OffsetCommitRequest):
                 topics = tuple(each._replace(name=OTHER_TOPIC) for each in body.topics)
                 yield given._replace(body=body._replace(topics=topics))
 
 
 def _comes_to_nothing(body: RequestBody) -> bool:
     """Whether it is refused wherever it is asked, or only another version of what is asked."""
-    if isinstance(body, OffsetCommitRequest):
+    if isinstance(body, kafka.OffsetCommitRequest):
         long = any(each.committed_metadata for topic in body.topics for each in topic.partitions)
         return long or body.retention_time_ms >= 0 or body.member_id == NOBODY
-    if isinstance(body, SyncGroupRequest):
+    if isinstance(body, kafka.SyncGroupRequest):
         other = body.protocol_type == "connect" or body.protocol_name == "roundrobin"
         return other or body.member_id == NOBODY
-    if isinstance(body, LeaveGroupRequest):
+    if isinstance(body, kafka.LeaveGroupRequest):
         return any(each.member_id == NOBODY for each in body.members)
-    return isinstance(body, TxnOffsetCommitRequest) and body.member_id == NOBODY
+    return isinstance(body, kafka.TxnOffsetCommitRequest) and body.member_id == NOBODY
 
 
 def log_instance(profile: Profile) -> Instance:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.instances.inputs import (
     GROUP_ID,
     INSTANCE,
@@ -31,15 +32,7 @@ from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import (
-    API_OF,
-    NO_GENERATION,
-    NO_MEMBER_ID,
-    DeleteGroupsRequest,
-    EndTxnRequest,
-    Request,
-    RequestBody,
-)
+from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
 
 # Of the instances of features those that are short with one member, in every version.
 SHORT: Final = (
@@ -80,10 +73,10 @@ class Loners(Instance):
             commit(1, NOBODY),
             simple._replace(group_instance_id=INSTANCE),
             fetch(require_stable=True),
-            DeleteGroupsRequest((GROUP_ID,)),
+            kafka.DeleteGroupsRequest((GROUP_ID,)),
             txn_commit(NO_GENERATION, NO_MEMBER_ID),
-            EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True),
-            EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=False),
+            kafka.EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True),
+            kafka.EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=False),
         ]
         if state.group is None:
             # Another group, of which there is never anything; not that it has no right to a name.
@@ -93,7 +86,7 @@ class Loners(Instance):
             yield body, self._versions(body)[-1:]
 
     def _versions(self, body: RequestBody) -> range:
-        api, profile = API_OF[type(body)], self.profile
+        api, profile = kafka.API_OF[type(body)], self.profile
         return range(profile.min_versions.get(api, 0), profile.max_versions.get(api, -1) + 1)
 
 

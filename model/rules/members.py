@@ -6,21 +6,14 @@ from collections import Counter
 from itertools import islice
 from typing import Final, cast
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, decide, procedure, single
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import COMPLETING, member_id_of, static_member_of
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Member, StaticAppend
 from groupcheck.model.step import Step
-from groupcheck.model.vocabulary import (
-    NO_MEMBER_ID,
-    ErrorCode,
-    GroupState,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-    Request,
-)
+from groupcheck.model.vocabulary import NO_MEMBER_ID, ErrorCode, GroupState, Request
 
 AREA: Final = "rebalance"
 REFUSES_WITH_GENERATION_0: Final = Behaviour(
@@ -31,10 +24,10 @@ REFUSES_WITH_GENERATION_0: Final = Behaviour(
 )
 
 
-def refused_join(step: Step, error: ErrorCode, member_id: str) -> JoinGroupResponse:
+def refused_join(step: Step, error: ErrorCode, member_id: str) -> kafka.JoinGroupResponse:
     """The answer to a JoinGroup that fails."""
     generation_id = 0 if REFUSES_WITH_GENERATION_0(step) else -1
-    return JoinGroupResponse(error, generation_id, member_id=member_id)
+    return kafka.JoinGroupResponse(error, generation_id, member_id=member_id)
 
 
 def new_id(request: Request) -> str:
@@ -49,7 +42,7 @@ def _joining(step: Step, request: Request) -> Member:
 
 
 def _take_timeouts(step: Step, request: Request) -> None:
-    body = cast("JoinGroupRequest", request.body)
+    body = cast("kafka.JoinGroupRequest", request.body)
     step.group = step.existing.with_member(
         _joining(step, request)._replace(
             session_timeout_ms=body.session_timeout_ms,
@@ -60,7 +53,7 @@ def _take_timeouts(step: Step, request: Request) -> None:
 
 def _park(step: Step, request: Request) -> None:
     """Keep the request; an earlier parked JoinGroup of the member will never be answered."""
-    body = cast("JoinGroupRequest", request.body)
+    body = cast("kafka.JoinGroupRequest", request.body)
     member = _joining(step, request)
     step.group = step.existing.with_member(
         member._replace(
@@ -88,14 +81,14 @@ def rebalance_timeout_ms(group: Group) -> int:
     return max((0, *(m.rebalance_timeout_ms for m in group.members)))
 
 
-def current_generation(step: Step, member: Member, state: GroupState) -> JoinGroupResponse:
+def current_generation(step: Step, member: Member, state: GroupState) -> kafka.JoinGroupResponse:
     """The answer that admits a member to the generation; only the leader gets the members.
 
     In Stable not even a leader gets them, as it need not assign (2.7 GroupCoordinator.scala:327).
     """
     group = step.existing
     leads = member.member_id == group.leader and state is COMPLETING
-    return JoinGroupResponse(
+    return kafka.JoinGroupResponse(
         ErrorCode.NONE,
         group.generation_id,
         group.protocol_type,
@@ -106,11 +99,11 @@ def current_generation(step: Step, member: Member, state: GroupState) -> JoinGro
     )
 
 
-def listed_members(group: Group) -> tuple[JoinGroupResponseMember, ...]:
+def listed_members(group: Group) -> tuple[kafka.JoinGroupResponseMember, ...]:
     """The members as the leader gets them, with their metadata for the chosen protocol."""
     name = group.protocol_name or ""
     return tuple(
-        JoinGroupResponseMember(m.member_id, m.group_instance_id, m.metadata(name))
+        kafka.JoinGroupResponseMember(m.member_id, m.group_instance_id, m.metadata(name))
         for m in group.members
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import (
     Behaviour,
     Effect,
@@ -31,14 +32,7 @@ from groupcheck.model.state import (
 )
 from groupcheck.model.step import Step
 from groupcheck.model.storing.new_ids import APPEND_FAILED, AREA, NEW_ID_APPENDED, error_to_group
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    GroupState,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    TxnOffsetCommitResponse,
-)
+from groupcheck.model.vocabulary import ErrorCode, GroupState
 
 COMMITS_FAIL_WHOLE: Final = Behaviour(
     "commits-fail-whole",
@@ -263,12 +257,12 @@ COMPLETIONS: Final[dict[type, Table]] = {
 
 def commit_response(
     errors: Iterable[tuple[TopicPartition, ErrorCode]], *, transactional: bool = False
-) -> OffsetCommitResponse | TxnOffsetCommitResponse:
+) -> kafka.OffsetCommitResponse | kafka.TxnOffsetCommitResponse:
     """The answer to OffsetCommit or TxnOffsetCommit, topics and partitions in order."""
-    topics: dict[str, list[OffsetCommitResponsePartition]] = {}
+    topics: dict[str, list[kafka.OffsetCommitResponsePartition]] = {}
     for (topic, index), error in sorted(errors):
-        topics.setdefault(topic, []).append(OffsetCommitResponsePartition(index, error))
-    response = TxnOffsetCommitResponse if transactional else OffsetCommitResponse
+        topics.setdefault(topic, []).append(kafka.OffsetCommitResponsePartition(index, error))
+    response = kafka.TxnOffsetCommitResponse if transactional else kafka.OffsetCommitResponse
     return response(
-        tuple(OffsetCommitResponseTopic(name, tuple(found)) for name, found in topics.items())
+        tuple(kafka.OffsetCommitResponseTopic(name, tuple(found)) for name, found in topics.items())
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.apis.end_txn import NOT_READY
 from groupcheck.model.engine.rules import Effect, Guard, decide, single
 from groupcheck.model.rules.session import answer_parked_syncs
@@ -18,18 +19,7 @@ from groupcheck.model.state import Append, GroupAppend, HeldAnswer, HeldRequest,
 from groupcheck.model.step import Step
 from groupcheck.model.storing.completions import awaits
 from groupcheck.model.storing.new_ids import refuse_new_id
-from groupcheck.model.vocabulary import (
-    DeleteGroupsResponse,
-    EndTxnResponse,
-    ErrorCode,
-    HeartbeatResponse,
-    JoinGroupResponse,
-    LeaveGroupResponse,
-    OffsetDeleteResponse,
-    OffsetFetchResponse,
-    ResponseBody,
-    SyncGroupResponse,
-)
+from groupcheck.model.vocabulary import ErrorCode, ResponseBody
 
 AREA: Final = "log"
 
@@ -71,9 +61,9 @@ def _lose_one(step: Step, entry: Append, error: ErrorCode) -> None:
     elif isinstance(entry, GroupAppend):
         if awaits(step.group, entry):
             answer_parked_syncs(step, error)
-        _answer_parked(step, entry.request_id, SyncGroupResponse(error))
+        _answer_parked(step, entry.request_id, kafka.SyncGroupResponse(error))
     elif isinstance(entry, HeldRequest):
-        answer = JoinGroupResponse(error) if entry.joins else SyncGroupResponse(error)
+        answer = kafka.JoinGroupResponse(error) if entry.joins else kafka.SyncGroupResponse(error)
         _answer_parked(step, entry.request_id, answer)
 
 
@@ -94,18 +84,18 @@ def _all_topics(body: Any, error: ErrorCode) -> ResponseBody:  # noqa: ANN401 - 
 
 
 def _all_groups(body: Any, error: ErrorCode) -> ResponseBody:  # noqa: ANN401 - DeleteGroups's
-    return DeleteGroupsResponse(tuple(r._replace(error_code=error) for r in body.results))
+    return kafka.DeleteGroupsResponse(tuple(r._replace(error_code=error) for r in body.results))
 
 
 # The answer of each API with an error instead (GroupCoordinatorService.java:1996 and the like).
 FAILED: Final[Mapping[str, Callable[[Any, ErrorCode], ResponseBody]]] = {
-    "Heartbeat": lambda _body, error: HeartbeatResponse(error),
-    "LeaveGroup": lambda _body, error: LeaveGroupResponse(error),
+    "Heartbeat": lambda _body, error: kafka.HeartbeatResponse(error),
+    "LeaveGroup": lambda _body, error: kafka.LeaveGroupResponse(error),
     "OffsetCommit": _all_topics,
     "TxnOffsetCommit": _all_topics,
-    "OffsetFetch": lambda _body, error: OffsetFetchResponse(error),
-    "EndTxn": lambda _body, error: EndTxnResponse(NOT_READY.get(error, error)),
-    "OffsetDelete": lambda _body, error: OffsetDeleteResponse(error),
+    "OffsetFetch": lambda _body, error: kafka.OffsetFetchResponse(error),
+    "EndTxn": lambda _body, error: kafka.EndTxnResponse(NOT_READY.get(error, error)),
+    "OffsetDelete": lambda _body, error: kafka.OffsetDeleteResponse(error),
     "DeleteGroups": _all_groups,
 }
 
