@@ -11,7 +11,6 @@ from groupcheck.implementation.core.groups import Serving, partition_for
 from groupcheck.implementation.core.profiles import Behaviour
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.model.vocabulary import (
-    DeleteGroupsRequest,
     EndTxnRequest,
     ErrorCode,
     ListGroupsRequest,
@@ -26,7 +25,6 @@ from groupcheck.model.vocabulary import (
 )
 from support.coordinators import Bench, stable
 
-BOTH = pytest.mark.parametrize("profile", [PROFILE_2_7, PROFILE_4_1], ids=lambda p: p.name)
 PARTITION = partition_for("g", 50)
 
 
@@ -35,10 +33,10 @@ def commit(group_id: str, offset: int) -> OffsetCommitRequest:
     return OffsetCommitRequest(group_id, topics=topics)
 
 
-def commit_in_transaction(group_id: str, offset: int, producer_id: int) -> TxnOffsetCommitRequest:
+def commit_in_transaction(group_id: str, offset: int) -> TxnOffsetCommitRequest:
     partitions = (TxnOffsetCommitRequestPartition(0, offset),)
     topics = (TxnOffsetCommitRequestTopic("t", partitions),)
-    return TxnOffsetCommitRequest("txn", group_id, producer_id, topics=topics)
+    return TxnOffsetCommitRequest("txn", group_id, 1, topics=topics)
 
 
 def offset_of(bench: Bench, group_id: str) -> list[int]:
@@ -64,65 +62,18 @@ def test_unload_affects_only_the_groups_of_the_partition() -> None:
     assert bench.heartbeat("m1") == ErrorCode.NONE
 
 
-@BOTH
-def test_open_transaction_can_be_ended_after_a_crash(
-    profile: Behaviour,
-) -> None:
-    for committed, offsets in ((True, [7]), (False, [])):
-        bench = Bench(profile=profile)
-        bench.ask(commit_in_transaction("g", 7, 1), 3)
-        assert offset_of(bench, "g") == []
-        bench.crash()
-        bench.ask(EndTxnRequest("g", 1, committed))
-        assert offset_of(bench, "g") == offsets
-        bench.crash()
-        assert offset_of(bench, "g") == offsets
-
-
-@BOTH
+@pytest.mark.parametrize("profile", [PROFILE_2_7, PROFILE_4_1], ids=lambda p: p.name)
 def test_marker_ends_the_transaction_in_every_group_of_its_partition_only(
     profile: Behaviour,
 ) -> None:
     bench = Bench(Config(offsets_topic_num_partitions=2), profile=profile)
     names = [str(number) for number in range(6)]
     for name in names:
-        bench.ask(commit_in_transaction(name, 7, 1), 3)
+        bench.ask(commit_in_transaction(name, 7), 3)
     bench.ask(EndTxnRequest(names[0], 1, committed=True))
     ended = [name for name in names if offset_of(bench, name) == [7]]
     assert ended == [n for n in names if partition_for(n, 2) == partition_for(names[0], 2)]
     assert 0 < len(ended) < len(names)
-
-
-@BOTH
-def test_later_of_a_commit_and_a_transactional_commit_is_read_before_and_after_a_crash(
-    profile: Behaviour,
-) -> None:
-    bench = Bench(profile=profile)
-    bench.ask(commit_in_transaction("g", 7, 1), 3)
-    bench.ask(commit("g", 8))
-    bench.ask(EndTxnRequest("g", 1, committed=True))
-    assert offset_of(bench, "g") == [8]
-    bench.crash()
-    assert offset_of(bench, "g") == [8]
-
-
-@BOTH
-def test_deleted_group_is_not_loaded_after_a_crash_but_a_new_one_of_its_name_is(
-    profile: Behaviour,
-) -> None:
-    bench = Bench(profile=profile)
-    bench.join()
-    bench.advance(3_000)
-    bench.leave("m1")
-    bench.commit(3)
-    (result,) = bench.ask(DeleteGroupsRequest(("g",))).results
-    assert result.error_code == ErrorCode.NONE
-    bench.crash()
-    assert bench.coordinator.views() == ()
-    bench.commit(4)
-    bench.crash()
-    assert offset_of(bench, "g") == [4]
-    assert bench.view.generation_id == 0
 
 
 def test_coordinator_loads_the_given_partitions_at_the_start() -> None:

@@ -56,4 +56,4 @@ def test_every_transition_of_the_instances_with_one_member_agrees(profile: str, 
 @pytest.mark.parametrize("members", [2, 3])
 def test_random_steps_with_every_feature_agree(profile: str, members: int) -> None:
     for seed, instance in enumerate(everything(PROFILES[profile], members)):
-        _agree(fuzzed(instance, seed, 1_000))
+        _agree(fuzzed(instance, seed, 3_000))
