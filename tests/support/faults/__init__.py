@@ -10,16 +10,13 @@ from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault as PortFault
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.ports.source import PortSource
-from support.faults.failover import FAILOVER
 from support.faults.fault import Fault
-from support.faults.made_up import MADE_UP
-from support.faults.members import MEMBERS
-from support.faults.offsets import OFFSETS
-from support.faults.statics import STATICS
+from support.faults.members import MADE_UP, MEMBERS
+from support.faults.storage import STORAGE
 
 __all__ = ["ABSENT", "KAFKA", "MADE_UP", "FaultyPort", "faulty_port", "source"]
 
-KAFKA: Mapping[str, Fault] = MappingProxyType({**MEMBERS, **STATICS, **OFFSETS, **FAILOVER})
+KAFKA: Mapping[str, Fault] = MappingProxyType({**MEMBERS, **STORAGE})
 """Bugs that releases of Kafka had, by their issue."""
 
 ABSENT: Mapping[str, str] = MappingProxyType(

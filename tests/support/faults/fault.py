@@ -1,37 +1,37 @@
-"""What a fault is: something done to a coordinator of this repository before it serves anything."""
+"""What a fault is: a change of the built-in coordinator before it serves anything."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.implementation.core.config import Config
-from groupcheck.implementation.core.coordinator import Coordinator, Handle
+from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.implementation.core.shared import Shared
 from groupcheck.implementation.core.timers import NEVER, Timer
 from groupcheck.implementation.log.records import GroupMetadataRecord, GroupMetadataValue
 from groupcheck.model.instances.inputs import GROUP_ID
+from groupcheck.model.vocabulary import HeartbeatRequest
 
 PutIn = Callable[[Coordinator], None]
 Hidden = Callable[[Coordinator], Hashable]
+F = TypeVar("F", bound=Callable[..., Any])
 
 DEFAULTS = Config()
 
 
-def _nothing(_coordinator: Coordinator) -> Hashable:
-    return None
-
-
 class Fault(NamedTuple):
-    """One fault: its name, or its Kafka issue, and the profile under which the right is a rule.
+    """One fault: its name, or its Kafka issue, and a version in which the right is a rule.
 
-    `hidden` is what the copy keeps that neither its inner state as a port shows it nor the model's
-    tells, and on which depends what the fault does.
+    `instance` is a small one of the default model instances that reveals it. `hidden` is what the
+    copy keeps that neither its inner state as a port shows it nor the model's tells, and on which
+    depends what the fault does.
     """
 
     name: str
     profile: str
     says: str
+    instance: str
     put_in: PutIn
     hidden: Hidden
 
@@ -49,26 +49,69 @@ class Fault(NamedTuple):
             coordinator._loading.load(partition)
         return coordinator
 
+    def row(self, finding_id: str, steps: int, shortest: int) -> str:
+        """The row of docs/seeded-faults.md, without the seconds."""
+        says = self.says.rstrip(".")
+        places = f"`{self.instance}` | `{finding_id}` | {steps} | {shortest}"
+        return f"| {self.name} | {self.profile} | {says} | {places} |"
+
 
 class Faults(dict[str, Fault]):
     """Faults by name."""
 
     def of(
-        self, name: str, profile: str = "2.7", hidden: Hidden = _nothing
-    ) -> Callable[[PutIn], PutIn]:
-        """Add the one that a function puts in; what it says of it is the first line."""
+        self,
+        name: str,
+        instance: str,
+        profile: str = "2.7",
+        hidden: Hidden = lambda _coordinator: None,
+    ) -> Callable[[F], F]:
+        """Add a fault, which the first line of the docstring describes.
 
-        def add(put_in: PutIn) -> PutIn:
-            says = (put_in.__doc__ or "").partition("\n")[0]
-            self[name] = Fault(name, profile, says, put_in, hidden)
-            return put_in
+        It is a class that takes the place of its base class in the coordinator, or a function that
+        changes the coordinator.
+        """
+
+        def add(fault: F) -> F:
+            says = (fault.__doc__ or "").partition("\n")[0]
+            put_in = _replacing(fault) if isinstance(fault, type) else fault
+            self[name] = Fault(name, profile, says, instance, put_in, hidden)
+            return fault
 
         return add
 
 
-def api(coordinator: Coordinator, request: type) -> Any:
+def _replacing(kind: type) -> PutIn:
+    return lambda coordinator: become(coordinator, kind)
+
+
+def become(coordinator: Coordinator, kind: type) -> Any:
+    """Give the part of a coordinator that has the base class this class; return the part."""
+    part = part_of(coordinator, kind.__base__)
+    part.__class__ = kind
+    for methods in (coordinator._handlers, coordinator._timeouts):
+        held: dict[Any, Any] = methods
+        for key, method in held.items():
+            if method.__self__ is part:
+                held[key] = getattr(part, method.__name__)
+    return part
+
+
+def part_of(coordinator: Coordinator, kind: type | None) -> Any:
+    """The only part of a coordinator that has this class."""
+    held: tuple[dict[Any, Any], ...] = (coordinator._handlers, coordinator._timeouts)
+    parts = [method.__self__ for methods in held for method in methods.values()]
+    parts += [coordinator._loading, coordinator._removal, coordinator._shared.groups]
+    api = api_of(coordinator, HeartbeatRequest)
+    parts += [api._preconditions, api._static_members]
+    (found,) = {id(part): part for part in parts if type(part) is kind}.values()
+    return found
+
+
+def api_of(coordinator: Coordinator, request: type) -> Any:
     """The part of a coordinator that handles a request."""
-    return coordinator._handlers[request].__self__  # type: ignore[attr-defined]
+    handle: Any = coordinator._handlers[request]
+    return handle.__self__
 
 
 def stored_in(shared: Shared, group_id: str) -> tuple[GroupMetadataValue | None, ...]:
@@ -92,18 +135,3 @@ def timers(coordinator: Coordinator) -> Iterator[tuple[int, Timer]]:
     for _, ticket, timer in found._heap:
         if timer.ticket == ticket and timer.deadline_ms != NEVER:
             yield timer.deadline_ms - found.now_ms, timer
-
-
-def become(coordinator: Coordinator, part: Any, kind: type) -> None:
-    """Make a part of a coordinator one of another class, wherever its methods are held."""
-    part.__class__ = kind
-    held: Any
-    for held in (coordinator._handlers, coordinator._timeouts):
-        for key, method in held.items():
-            if method.__self__ is part:
-                held[key] = getattr(part, method.__name__)
-
-
-def wrap(coordinator: Coordinator, request: type, around: Callable[[Handle], Handle]) -> None:
-    """Handle a request in another way, which may make use of the right one."""
-    coordinator._handlers[request] = around(coordinator._handlers[request])

@@ -1,4 +1,7 @@
-"""Past bugs of Kafka's in how members join, stay and go."""
+"""Past bugs of Kafka in how members join, stay and leave, then of static members.
+
+Three faults that no release of Kafka had are for tests that need any.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from groupcheck.implementation.core.groups import Groups
 from groupcheck.implementation.core.join import JoinApi
 from groupcheck.implementation.core.member import GroupTimer, Member
 from groupcheck.implementation.core.membership import Membership
+from groupcheck.implementation.core.profiles import NEVER_SINCE
 from groupcheck.implementation.core.rebalance import Rebalance
+from groupcheck.implementation.core.static_members import Replacement, StaticMembers
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupState,
@@ -24,12 +29,15 @@ from groupcheck.model.vocabulary import (
     Request,
     ResponseBody,
 )
-from support.faults.fault import Faults, api, become, timers
+from support.faults.fault import Faults, become, part_of, stored, timers
 
-MEMBERS = Faults()
+MEMBERS, MADE_UP = Faults(), Faults()
 
 
+@MEMBERS.of("KAFKA-2720", "membership")
 class DropsEmptyGroups(Rebalance):
+    """Removing the last member removes the group with its offsets."""
+
     __slots__ = ()
 
     def _begin_generation(self, group: Group) -> None:
@@ -37,12 +45,6 @@ class DropsEmptyGroups(Rebalance):
         if group.state is GroupState.EMPTY:
             group.state = GroupState.DEAD
             self._shared.groups.discard(group)
-
-
-@MEMBERS.of("KAFKA-2720")
-def _drops_empty_groups(coordinator: Coordinator) -> None:
-    """Removing the last member removes the group with its offsets."""
-    become(coordinator, coordinator._rebalance, DropsEmptyGroups)
 
 
 class AcceptsAnyProtocols(Group):
@@ -53,7 +55,10 @@ class AcceptsAnyProtocols(Group):
         return is_first or super().supports(protocol_type, protocols)
 
 
+@MEMBERS.of("KAFKA-6005", "metadata")
 class CreatesLenientGroups(Groups):
+    """A JoinGroup without a protocol is accepted in an Empty group."""
+
     __slots__ = ()
 
     def add(self, group: Group) -> None:
@@ -61,13 +66,10 @@ class CreatesLenientGroups(Groups):
         super().add(group)
 
 
-@MEMBERS.of("KAFKA-6005")
-def _accepts_any_protocols(coordinator: Coordinator) -> None:
-    """A JoinGroup without a protocol is accepted in an Empty group."""
-    coordinator._shared.groups.__class__ = CreatesLenientGroups
-
-
+@MEMBERS.of("KAFKA-7610", "membership")
 class NeverExpiresNewMembers(Membership):
+    """The session of a waiting new member does not expire during the rebalance."""
+
     __slots__ = ()
 
     def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
@@ -77,36 +79,14 @@ class NeverExpiresNewMembers(Membership):
             self._timers.cancel(member)
 
 
-@MEMBERS.of("KAFKA-7610")
-def _never_expires_new_members(coordinator: Coordinator) -> None:
-    """The session of a waiting new member does not expire during the rebalance."""
-    become(coordinator, _membership(coordinator), NeverExpiresNewMembers)
-
-
+@MEMBERS.of("KAFKA-9885", "crowded")
 class AdmitsPendingMembers(JoinApi):
+    """A pending member may join a group that has reached group.max.size."""
+
     __slots__ = ()
 
     def _accepts_member(self, group: Group, member_id: str) -> bool:
         return member_id in group.pending_members or super()._accepts_member(group, member_id)
-
-
-@MEMBERS.of("KAFKA-9885")
-def _admits_pending_members(coordinator: Coordinator) -> None:
-    """A pending member may join a group that has reached group.max.size."""
-    become(coordinator, api(coordinator, JoinGroupRequest), AdmitsPendingMembers)
-
-
-class KeepsSessionsOfRemovedMembers(Membership):
-    __slots__ = ()
-
-    def remove(self, group: Group, member: Member) -> None:
-        self._shared.answer(
-            group.unpark_join(member), JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
-        )
-        group.remove((member,), self._choose)
-
-    def expire_session(self, member: Member) -> None:
-        super().expire_session(member.group.members[member.member_id])
 
 
 def _sessions_of_removed_members(coordinator: Coordinator) -> Hashable:
@@ -118,10 +98,20 @@ def _sessions_of_removed_members(coordinator: Coordinator) -> Hashable:
     return tuple(sorted(left_ms for left_ms, _ in left))
 
 
-@MEMBERS.of("KAFKA-8896", hidden=_sessions_of_removed_members)
-def _keeps_sessions_of_removed_members(coordinator: Coordinator) -> None:
+@MEMBERS.of("KAFKA-8896", "reload", hidden=_sessions_of_removed_members)
+class KeepsSessionsOfRemovedMembers(Membership):
     """The session timer of a removed member fires, and its member is missing."""
-    become(coordinator, _membership(coordinator), KeepsSessionsOfRemovedMembers)
+
+    __slots__ = ()
+
+    def remove(self, group: Group, member: Member) -> None:
+        self._shared.answer(
+            group.unpark_join(member), JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+        )
+        group.remove((member,), self._choose)
+
+    def expire_session(self, member: Member) -> None:
+        super().expire_session(member.group.members[member.member_id])
 
 
 class FirstTimer(GroupTimer):
@@ -151,16 +141,16 @@ def _first_timers(coordinator: Coordinator) -> Hashable:
     return tuple(sorted(left_ms for left_ms, _ in running))
 
 
-@MEMBERS.of("KAFKA-9232", hidden=_first_timers)
+@MEMBERS.of("KAFKA-9232", "membership", hidden=_first_timers)
 def _keeps_new_member_timer(coordinator: Coordinator) -> None:
     """A member that joined without a pending id is removed after 5 minutes."""
-    membership = _membership(coordinator)
-    become(coordinator, membership, KeepsNewMemberTimer)
-    assert isinstance(membership, KeepsNewMemberTimer)
-    coordinator._timeouts[FirstTimer] = membership.expire_new
+    coordinator._timeouts[FirstTimer] = become(coordinator, KeepsNewMemberTimer).expire_new
 
 
+@MEMBERS.of("KAFKA-10134", "metadata")
 class RebalancesInCompleting(HeartbeatApi):
+    """A heartbeat in CompletingRebalance returns REBALANCE_IN_PROGRESS."""
+
     __slots__ = ()
 
     def heartbeat(self, request: Request, body: HeartbeatRequest) -> ResponseBody | None:
@@ -172,13 +162,10 @@ class RebalancesInCompleting(HeartbeatApi):
         return answer
 
 
-@MEMBERS.of("KAFKA-10134")
-def _rebalances_in_completing(coordinator: Coordinator) -> None:
-    """A heartbeat in CompletingRebalance returns REBALANCE_IN_PROGRESS."""
-    become(coordinator, api(coordinator, HeartbeatRequest), RebalancesInCompleting)
-
-
+@MEMBERS.of("KAFKA-12890", "reload", "4.1")
 class HasNoSyncTimeout(Rebalance):
+    """A leader that sends heartbeats but no SyncGroup blocks the group forever."""
+
     __slots__ = ()
 
     def _answer_joins(self, group: Group) -> None:
@@ -186,12 +173,86 @@ class HasNoSyncTimeout(Rebalance):
         self.stop_waiting_for_syncs(group)
 
 
-@MEMBERS.of("KAFKA-12890", "4.1")
-def _has_no_sync_timeout(coordinator: Coordinator) -> None:
-    """A leader that sends heartbeats but no SyncGroup blocks the group forever."""
-    become(coordinator, coordinator._rebalance, HasNoSyncTimeout)
+@MEMBERS.of("KAFKA-8220", "static")
+class RemovesStaticMembers(Rebalance):
+    """The rebalance timeout removes a static member whose session has not expired."""
+
+    __slots__ = ()
+
+    def complete(self, group: Group) -> None:
+        for member in group.members.values():
+            member.counts_as_static = False
+        super().complete(group)
 
 
-def _membership(coordinator: Coordinator) -> Membership:
-    part: Membership = coordinator._timeouts[Member].__self__  # type: ignore[attr-defined]
-    return part
+@MEMBERS.of("KAFKA-8715", "failing-static")
+def _makes_ids_of_the_time(coordinator: Coordinator) -> None:
+    """The new id of a restarted static member may equal its old one."""
+    shared = coordinator._shared
+    random = shared.new_member_id
+    join = coordinator._handlers[JoinGroupRequest]
+
+    def stamped(body: JoinGroupRequest) -> str:
+        group = shared.groups.by_id.get(body.group_id)
+        since_ms = shared.timers.now_ms if group is None else group.state_since_ms
+        return f"{body.group_instance_id}-{since_ms}"
+
+    def join_with_stamp(request: Request, body: JoinGroupRequest) -> ResponseBody | None:
+        static = body.group_instance_id is not None
+        shared.new_member_id = (lambda _prefix: stamped(body)) if static else random
+        return join(request, body)
+
+    coordinator._handlers[JoinGroupRequest] = join_with_stamp
+
+
+@MEMBERS.of("KAFKA-10284", "failing-static", hidden=lambda copy: stored(copy)[-1:])
+class DoesNotAppendNewIds(StaticMembers):
+    """The new id of a restarted static member is not written to the log."""
+
+    __slots__ = ()
+
+    def _append(self, replacement: Replacement) -> None:
+        self._appended(replacement)(ErrorCode.NONE)
+
+
+@MEMBERS.of("KAFKA-13435", "failing-static", "4.1")
+def _never_lists_members_to_the_leader(coordinator: Coordinator) -> None:
+    """A restarted static leader gets no member list and cannot see what has changed."""
+    statics = part_of(coordinator, StaticMembers)
+    statics._behaviour = statics._behaviour._replace(skip_assignment_since=NEVER_SINCE)
+
+
+@MADE_UP.of("a heartbeat from an old generation is accepted", "metadata")
+class AcceptsOldHeartbeats(HeartbeatApi):
+    """Heartbeat is answered with no error though its generation is over."""
+
+    __slots__ = ()
+
+    def heartbeat(self, request: Request, body: HeartbeatRequest) -> ResponseBody | None:
+        group = self._groups.get(body.group_id)
+        if group is not None and body.generation_id < group.generation_id:
+            body = body._replace(generation_id=group.generation_id)
+        return super().heartbeat(request, body)
+
+
+@MADE_UP.of("the generation is not raised when the last member leaves", "metadata")
+class KeepsGenerationWhenEmpty(Rebalance):
+    """An Empty group has the generation of its last member."""
+
+    __slots__ = ()
+
+    def complete(self, group: Group) -> None:
+        super().complete(group)
+        if group.state is GroupState.EMPTY:
+            group.generation_id -= 1
+
+
+@MADE_UP.of("a follower is given the member list", "metadata")
+class ListsMembersToFollowers(Rebalance):
+    """Followers get the list of members, as the leader does."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def join_response(group: Group, member: Member) -> JoinGroupResponse:
+        return Rebalance.join_response(group, member)._replace(members=group.listed_members())
