@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any, Final
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from processes import Peak
+from processes import measured
 
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.exploring.exploration import Settings, chosen
@@ -52,26 +50,21 @@ SPACES: Final = (
 Asked = tuple[str, str, str]
 
 
-def _measured(engine: str, command: list[str]) -> tuple[str, int, int]:
+def _told(engine: str, command: list[str]) -> tuple[str, int, int]:
     """What a command prints, its exit status and its peak in MB, with a line of its figures."""
-    began = time.monotonic()
-    process = subprocess.Popen([sys.executable, *command], stdout=subprocess.PIPE, text=True)
-    peak = Peak(process.pid)
-    output, _ = process.communicate()
-    seconds = time.monotonic() - began
-    mb, processor_s = peak.stop()
+    output, status, (seconds, mb, processor_s) = measured([sys.executable, *command])
     states = json.loads(output)["instances"][0]["states"] if output else 0
     sys.stdout.write(
         f"{engine:<8} {states:>9,} states {seconds:8.1f} s {processor_s:8.1f} s of processor"
         f" {states / max(processor_s, 0.1):8,.0f} states a second of it {mb:7,} MB\n"
     )
     sys.stdout.flush()
-    return output, process.returncode, mb
+    return output, status, mb
 
 
 def _explored(engine: str, asked: Asked, *more: str) -> tuple[dict[str, Any], int]:
     """What an engine of `groupcheck explore` finds of a space, and its peak in MB."""
-    output, status, mb = _measured(engine, [*_command(asked), "--engine", engine, *more])
+    output, status, mb = _told(engine, [*_command(asked), "--engine", engine, *more])
     assert status == 0
     found = json.loads(output)
     of_properties = {name: found[name] for name in OF_PROPERTIES}
@@ -86,7 +79,7 @@ def _command(asked: Asked) -> list[str]:
 
 def _states(asked: Asked) -> dict[str, Any]:
     """The same of the explorer in one process alone, without what is asked of its graph."""
-    output, _, _ = _measured("states", [__file__, "--states", *asked])
+    output, _, _ = _told("states", [__file__, "--states", *asked])
     found: dict[str, Any] = json.loads(output)["instances"][0]
     return found
 
@@ -94,7 +87,11 @@ def _states(asked: Asked) -> dict[str, Any]:
 def _print_states(profile: str, space: str, members: str) -> None:
     found = explore(chosen(Settings(PROFILES[profile], int(members), (space,)))[space])
     keys = (key(written(node)) for node in found.nodes)
-    counts = {"states": len(found.nodes), "edges": found.transition_count, "depth": found.depth}
+    counts = {
+        "states": len(found.nodes),
+        "transitions": found.transition_count,
+        "depth": found.depth,
+    }
     sys.stdout.write(json.dumps({"instances": [{**counts, "digest": digest(keys)}]}))
 
 
@@ -109,7 +106,7 @@ def _compared(asked: Asked, more: list[str]) -> None:
 
 def _given_up(asked: Asked, more: list[str], size: str) -> None:
     """A space that one process gives up when it may have so much memory, and Spark does not."""
-    _, status, _ = _measured("python", [*_command(asked), "--max-memory", size])
+    _, status, _ = _told("python", [*_command(asked), "--max-memory", size])
     assert status == 2, "there is room for it in one process"
     spark, mb = _explored("spark", asked, *more)
     assert mb * 2**20 < memory(size), "Spark needs more"

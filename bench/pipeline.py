@@ -2,8 +2,7 @@
 
 Recordings: `ingest` and `check` on Spark beside a check in one plain process. The groups are as in
 production, made from the model, with a known number of responses that are not allowed, in known
-groups: each run has to find all of them and no other. `--huge N` adds one group of N events. With
-`--table` the benchmark makes the table that `ingest` would write, and measures `check` alone.
+groups: each run has to find all of them and no other. `--huge N` adds one group of N events.
 
 `--logs` and `--offsets-topic` measure one core without Spark: logs of brokers, and segments of the
 offsets topic, made from the model, all of which have to be accepted. `--instances` shows for each
@@ -14,18 +13,15 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 from random import Random
-from typing import NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-from made_in_bulk import Bulk, events, recordings
-from processes import Peak
+from processes import Took, measured
 
 from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
@@ -37,7 +33,7 @@ from groupcheck.pipeline.offsets_topic.appends import subsets
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.lines import Line
 from support.made_logs import BEGAN_MS, Printed, line, walk
-from support.made_recordings import Made
+from support.made_recordings import Made, Wanted, recordings
 from support.made_segments import check_source, partition, write
 
 HERE = Path(__file__)
@@ -58,24 +54,6 @@ def plain(directory: Path) -> dict[str, tuple[str, int]]:
     }
 
 
-class Took(NamedTuple):
-    """What a command took: seconds, of processor too, and memory at its peak."""
-
-    seconds: float
-    mb: int = 0
-    processor_s: float = 0
-
-
-def _run(command: list[str]) -> tuple[str, Took]:
-    """What a command prints, and what it took."""
-    began = time.monotonic()
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    peak = Peak(process.pid)
-    output, _ = process.communicate()
-    seconds = time.monotonic() - began
-    return output, Took(seconds, *peak.stop())
-
-
 def _line(what: str, events: int, took: Took, note: str = "") -> None:
     seconds, mb, processor_s = took
     figures = f"{seconds:8.1f} s {events / seconds:10,.0f} events/s {mb:7,} MB"
@@ -85,7 +63,8 @@ def _line(what: str, events: int, took: Took, note: str = "") -> None:
 
 def _groupcheck(cores: int, conf: list[str], *command: str) -> tuple[str, Took]:
     common = ["--master", f"local[{cores}]", "--json", "--overwrite", *conf]
-    return _run([sys.executable, "-m", "groupcheck", *command, *common])
+    output, _, took = measured([sys.executable, "-m", "groupcheck", *command, *common])
+    return output, took
 
 
 def _verdict(report: Path, made: Made, output: str) -> str:
@@ -111,7 +90,6 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--violations", type=int, default=50)
     parser.add_argument("--huge", type=int, default=0, help="events of one more group")
-    parser.add_argument("--table", action="store_true", help="make a table of events")
     parser.add_argument("--cores", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--conf", action="append", default=[], help="a setting of Spark's")
     parser.add_argument("--no-plain", action="store_true", help="leave the plain process out")
@@ -134,33 +112,36 @@ def main() -> None:
     if options.plain:
         sys.stdout.write(json.dumps(plain(options.plain)))
         return
-    wanted = Bulk(options.groups, options.events, options.files, options.violations, options.huge)
+    wanted = Wanted(
+        options.groups,
+        options.events,
+        options.files,
+        options.violations,
+        kinds=20,
+        huge=options.huge,
+    )
     conf = [part for each in options.conf for part in ("--conf", each)]
     with tempfile.TemporaryDirectory(prefix="pipeline-", dir=options.scratch) as scratch:
         measure(Path(scratch), wanted, options.cores, conf, options)
 
 
 def measure(
-    scratch: Path, wanted: Bulk, cores: list[int], conf: list[str], options: argparse.Namespace
+    scratch: Path, wanted: Wanted, cores: list[int], conf: list[str], options: argparse.Namespace
 ) -> None:
     """Make what is wanted, and measure each command with it."""
     sources, table, report = (scratch / name for name in ("sources", "table", "report"))
     began = time.monotonic()
-    if options.table:
-        made = events(table, wanted)
-    else:
-        sources.mkdir()
-        made = recordings(sources, wanted)
+    sources.mkdir()
+    made = recordings(sources, wanted)
     _line("made", made.events, Took(time.monotonic() - began), f"{made.groups:,} groups")
     for number in cores:
-        if not options.table:
-            command = ("ingest", str(sources), "--out", str(table))
-            _line(f"ingest, local[{number}]", made.events, _groupcheck(number, conf, *command)[1])
+        command = ("ingest", str(sources), "--out", str(table))
+        _line(f"ingest, local[{number}]", made.events, _groupcheck(number, conf, *command)[1])
         command = ("check", str(table), "--report", str(report))
         output, took = _groupcheck(number, conf, *command)
         _line(f"check, local[{number}]", made.events, took, _verdict(report, made, output))
     if not options.no_plain:
-        output, took = _run([sys.executable, str(HERE), "--plain", str(table)])
+        output, _, took = measured([sys.executable, str(HERE), "--plain", str(table)])
         found = {group: (path, line) for group, (path, line) in json.loads(output).items()}
         _line("check, plain process", made.events, took, _same(found, made))
 

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import threading
+import time
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 TICKS: Final = os.sysconf("SC_CLK_TCK")  # in a second
+
+
+class Took(NamedTuple):
+    """What a command took: seconds, memory at its peak, and seconds of processor."""
+
+    seconds: float
+    mb: int = 0
+    processor_s: float = 0
+
+
+def measured(command: list[str]) -> tuple[str, int, Took]:
+    """What a command prints, its exit status, and what it took."""
+    began = time.monotonic()
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    peak = Peak(process.pid)
+    output, _ = process.communicate()
+    seconds = time.monotonic() - began
+    return output, process.returncode, Took(seconds, *peak.stop())
 
 
 class Peak:
