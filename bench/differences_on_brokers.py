@@ -27,8 +27,8 @@ from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.run import FoundError, Run
 from groupcheck.reports.formatting import passing
 from groupcheck.reports.messages import answer_in_words, letters, request_in_words
-from support.differences import rows
 from support.differences_on_the_wire import DELAY, INITIAL_DELAY, NOT_SHOWN, SHOWN, SIZE, Shown
+from support.marked_tests import differences
 
 USUAL = {"0.10.2": "kafka:0.10.2", "2.7": "kafka:2.7", "4.1": "kafka:4.1"}
 NO_ANSWER = "no answer"
@@ -161,7 +161,8 @@ def page(named: Mapping[str, str]) -> tuple[str, bool]:
     text = HEAD.format(date=today, brokers=kafka, but=but) + "".join(table)
     text += "\nThe other differences are not visible over the wire alone:\n\n"
     text += "| difference | why |\n| --- | --- |\n"
-    text += "".join(f"| {name} | {NOT_SHOWN[name]} |\n" for name in rows() if name in NOT_SHOWN)
+    hidden = [name for name in differences() if name in NOT_SHOWN]
+    text += "".join(f"| {name} | {NOT_SHOWN[name]} |\n" for name in hidden)
     return text, well
 
 

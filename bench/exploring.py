@@ -50,7 +50,7 @@ SPACES: Final = (
 Asked = tuple[str, str, str]
 
 
-def _told(engine: str, command: list[str]) -> tuple[str, int, int]:
+def _run(engine: str, command: list[str]) -> tuple[str, int, int]:
     """What a command prints, its exit status and its peak in MB, with a line of its figures."""
     output, status, (seconds, mb, processor_s) = measured([sys.executable, *command])
     states = json.loads(output)["instances"][0]["states"] if output else 0
@@ -64,7 +64,7 @@ def _told(engine: str, command: list[str]) -> tuple[str, int, int]:
 
 def _explored(engine: str, asked: Asked, *more: str) -> tuple[dict[str, Any], int]:
     """What an engine of `groupcheck explore` finds of a space, and its peak in MB."""
-    output, status, mb = _told(engine, [*_command(asked), "--engine", engine, *more])
+    output, status, mb = _run(engine, [*_command(asked), "--engine", engine, *more])
     assert status == 0
     found = json.loads(output)
     of_properties = {name: found[name] for name in OF_PROPERTIES}
@@ -79,7 +79,7 @@ def _command(asked: Asked) -> list[str]:
 
 def _states(asked: Asked) -> dict[str, Any]:
     """The same of the explorer in one process alone, without what is asked of its graph."""
-    output, _, _ = _told("states", [__file__, "--states", *asked])
+    output, _, _ = _run("states", [__file__, "--states", *asked])
     found: dict[str, Any] = json.loads(output)["instances"][0]
     return found
 
@@ -106,7 +106,7 @@ def _compared(asked: Asked, more: list[str]) -> None:
 
 def _given_up(asked: Asked, more: list[str], size: str) -> None:
     """A space that one process gives up when it may have so much memory, and Spark does not."""
-    _, status, _ = _told("python", [*_command(asked), "--max-memory", size])
+    _, status, _ = _run("python", [*_command(asked), "--max-memory", size])
     assert status == 2, "there is room for it in one process"
     spark, mb = _explored("spark", asked, *more)
     assert mb * 2**20 < memory(size), "Spark needs more"

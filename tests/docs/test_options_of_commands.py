@@ -16,7 +16,7 @@ from groupcheck import pytest_plugin
 from groupcheck.cli.exit_status import CommandError
 from groupcheck.cli.registry import parser
 from support.documented import NOT_RUN, PAGES, Command, contents, named_commands, parts, why_not
-from support.scenarios import ROOT
+from support.marked_tests import ROOT
 
 PARSED_ONLY: Final = [
     each for page in PAGES for each in contents(page) if isinstance(each, Command) and why_not(each)

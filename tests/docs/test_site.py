@@ -18,8 +18,8 @@ import pytest
 
 from support.browser import Browser, browser
 from support.documented import PAGES
+from support.marked_tests import ROOT
 from support.needs import needs
-from support.scenarios import ROOT
 
 LOADED = {"img": "src", "script": "src", "iframe": "src", "source": "srcset", "object": "data"}
 

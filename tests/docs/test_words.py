@@ -15,7 +15,7 @@ from typing import Final
 
 import pytest
 
-from support.scenarios import ROOT
+from support.marked_tests import ROOT
 
 GLOSSARY: Final = "docs/glossary.md"
 SUFFIXES: Final = {".py", ".md", ".tla", ".toml", ".yml", ".js", ".j2"}

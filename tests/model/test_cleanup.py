@@ -18,7 +18,7 @@ from groupcheck.model.vocabulary import (
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
-from support.differences import differ
+from support.marked_tests import differ
 from support.offsets import readable
 from support.play import Play
 

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from support import differences
+from support import marked_tests
 from support.differences_on_the_wire import NOT_SHOWN, SHOWN, Shown, answers
 
 
 def test_each_difference_is_shown_by_a_test() -> None:
-    assert differences.shown().keys() == differences.rows().keys()
-
-
-def test_the_page_is_that_of_the_tests_as_they_are() -> None:
-    assert differences.PAGE.read_text(encoding="utf-8") == differences.page()
+    assert marked_tests.shown().keys() == marked_tests.differences().keys()
 
 
 @pytest.mark.parametrize("shown", SHOWN, ids=lambda shown: f"{shown.difference}-{shown.newer}")
@@ -24,4 +20,4 @@ def test_two_versions_answer_the_same_sequence_differently(shown: Shown) -> None
 def test_each_difference_is_shown_on_brokers_or_has_a_reason() -> None:
     named = {shown.difference for shown in SHOWN}
     assert named.isdisjoint(NOT_SHOWN)
-    assert named | NOT_SHOWN.keys() == differences.rows().keys()
+    assert named | NOT_SHOWN.keys() == marked_tests.differences().keys()

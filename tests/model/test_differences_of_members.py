@@ -18,7 +18,7 @@ from groupcheck.model.state import Advance, FailAppends, Group
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import DescribeGroupsRequest, ErrorCode, Request, RequestBody
-from support.differences import differ
+from support.marked_tests import differ
 from support.scenario import (
     DELAY,
     REBALANCE_MS,

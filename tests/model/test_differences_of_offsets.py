@@ -24,7 +24,7 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequestPartition,
     TxnOffsetCommitRequestTopic,
 )
-from support.differences import differ
+from support.marked_tests import differ
 from support.offsets import end_txn, errors, listed, readable, sent, txn_commit
 from support.play import PARTITION, Play
 

@@ -44,7 +44,7 @@ from groupcheck.model.vocabulary import (
     Protocol,
     Request,
 )
-from support.differences import differ
+from support.marked_tests import differ
 from support.scenario import (
     DELAY,
     REBALANCE_MS,

@@ -34,7 +34,7 @@ from groupcheck.model.vocabulary import (
     ListGroupsRequest,
     Request,
 )
-from support.differences import differ
+from support.marked_tests import differ
 from support.scenario import DELAY, Broker, heartbeat, join, leave, offset_of, partition_error, sync
 
 OLD, NEW = PROFILES["2.7"], PROFILES["4.1"]

@@ -34,7 +34,7 @@ from groupcheck.model.vocabulary import (
     RequestBody,
     SyncGroupRequest,
 )
-from support.differences import differ
+from support.marked_tests import differ
 from support.scenario import end
 
 OLDEST, OLD, NEW, NEWEST = (PROFILES[name] for name in ("0.10.0", "0.10.2", "2.7", "4.1"))

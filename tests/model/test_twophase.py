@@ -19,7 +19,7 @@ from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.twophase.specification import COMMIT_REACHES_ALL, CONSISTENT, TwoPhase
 from support import tla
 from support.documented import SavedFile, contents
-from support.scenarios import ROOT
+from support.marked_tests import ROOT
 
 FOLDER: Final = ROOT / "model" / "twophase"
 

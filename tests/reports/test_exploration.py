@@ -19,7 +19,7 @@ from groupcheck.properties.temporal.counterexamples import (
 )
 from groupcheck.reports.exploration import MODEL, summary
 from groupcheck.reports.exploration_record import as_json
-from support.scenarios import ROOT
+from support.marked_tests import ROOT
 
 pytestmark = pytest.mark.untraced
 

@@ -1,4 +1,4 @@
-"""Generates the reference pages from the command line, the result schema and the docstrings.
+"""Generates pages from the command line, the rules, the result schema, docstrings and tests.
 
 Run this module as a program to write them.
 """
@@ -18,7 +18,7 @@ from groupcheck.cli.registry import parser
 from groupcheck.properties.ports import python
 from groupcheck.reports import rules
 from groupcheck.reports.record_file import schema
-from support.scenarios import ROOT
+from support.marked_tests import ROOT, differences_page, kafka_tests_page
 
 DOCS: Final = ROOT / "docs"
 SCHEMA: Final = ROOT / "reports" / "result.schema.json"
@@ -179,6 +179,8 @@ def _contract(docstring: str) -> str:
 
 PAGES: Final = {
     DOCS / "commands.md": commands,
+    DOCS / "differences.md": differences_page,
+    DOCS / "kafka-tests.md": kafka_tests_page,
     DOCS / "rules.md": rules.page,
     DOCS / "result-schema.md": result,
     DOCS / "python-api.md": python_api,

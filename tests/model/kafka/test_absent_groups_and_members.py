@@ -6,7 +6,7 @@ import pytest
 
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.vocabulary import DescribedGroup, ErrorCode, MemberIdentity
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.offsets import txn_commit
 from support.play import Play
 

@@ -13,7 +13,7 @@ from groupcheck.model.vocabulary import (
     LeaveGroupResponse,
     MemberIdentity,
 )
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.play import COOPERATIVE, SEVERAL, Play
 
 

@@ -11,7 +11,7 @@ from groupcheck.model.vocabulary import (
     LeaveGroupRequest,
     MemberIdentity,
 )
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.play import DELAY_MS, SESSION_MS, SEVERAL, Call, Play
 
 MOST = 3

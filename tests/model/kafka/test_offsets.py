@@ -12,7 +12,7 @@ from groupcheck.model.vocabulary import (
     OffsetDeleteResponse,
     OffsetFetchResponsePartition,
 )
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.offsets import (
     delete_group,
     delete_offsets,

@@ -14,7 +14,7 @@ from groupcheck.model.vocabulary import (
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.offsets import delete_group
 from support.play import SESSION_MS, Play
 

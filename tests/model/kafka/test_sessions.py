@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groupcheck.model.vocabulary import ErrorCode
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.play import SESSION_MS, Play
 
 NEW_MEMBER_MS = 300_000  # GroupCoordinator.NewMemberJoinTimeoutMs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.vocabulary import ErrorCode, MemberIdentity
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.offsets import readable, txn_commit
 from support.play import COOPERATIVE, PARTITION, Play
 

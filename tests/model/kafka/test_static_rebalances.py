@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.play import COOPERATIVE, REBALANCE_MS, SESSION_MS, SEVERAL, Play
 
 NONE = ErrorCode.NONE

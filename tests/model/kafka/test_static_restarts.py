@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.play import COOPERATIVE, REBALANCE_MS, SESSION_MS, SEVERAL, Play
 
 FENCED = ErrorCode.FENCED_INSTANCE_ID

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.vocabulary import ErrorCode, SyncGroupResponse
-from support.kafka_tests import holds
+from support.marked_tests import holds
 from support.play import COOPERATIVE, SESSION_MS, Play
 
 PROTOCOL = COOPERATIVE[0].name

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from support.kafka_tests import PAGE, holds, page, rows, scenarios
+from support.marked_tests import holds, kafka_tests, scenarios
 
 COVERED = {name for scenario in scenarios() for name in scenario.holds}
 
 
 def test_all_157_of_kafkas_tests_are_listed_once_each() -> None:
-    names = [row.name for row in rows()]
+    names = [row.name for row in kafka_tests()]
     assert len(names) == len(set(names)) == 157
 
 
 def test_each_of_kafkas_tests_has_a_scenario_or_a_reason() -> None:
-    for row in rows():
+    for row in kafka_tests():
         assert row.subject
         assert (row.name in COVERED) == (not row.reason), row
 
 
 def test_a_reason_is_a_missing_feature_or_why_the_test_does_not_apply() -> None:
-    for row in rows():
+    for row in kafka_tests():
         kind, _, words = row.reason.partition(": ")
         assert not row.reason or (kind in {"waits", "does not apply"} and words), row
 
@@ -33,7 +33,3 @@ def test_each_scenario_of_kafkas_tests_is_a_test() -> None:
 def test_a_scenario_names_only_tests_that_kafka_has() -> None:
     with pytest.raises(LookupError, match="testNothing"):
         holds("testNothing")
-
-
-def test_the_page_is_that_of_the_scenarios_as_they_are() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "python tests/support/kafka_tests.py"
