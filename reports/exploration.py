@@ -219,14 +219,16 @@ def _properties(broken: list[Counterexample]) -> list[str]:
 def broken_in_words(broken: Counterexample) -> list[str]:
     """A violated property, with a trace."""
     prop, why = broken.property, broken.known
-    lines = [
-        f"The property {prop.name} ({prop.words}) [{prop.source}] is violated in {broken.space}:"
-    ]
+    lines = [f"The property {prop.name} is violated in {broken.space}:"]
+    lines += wrapped("property", [f"{prop.words} [{prop.source}]"])
     lines += _steps(broken.steps)
     if broken.cycle:
         first, last = len(broken.steps) - broken.cycle + 1, len(broken.steps)
         lines.append(f"     and steps {first} to {last} repeat forever")
-    return lines + (wrapped("expected", [f"{why.words} [{why.source}]"]) if why else [])
+    if why is not None:
+        cited = why.cited(broken.instance.profile.name)
+        lines += wrapped("expected", [f"{why.words} [{cited}]"])
+    return lines
 
 
 def _witness(witness: Witness) -> list[str]:

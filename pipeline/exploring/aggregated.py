@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace, part
 from groupcheck.model.engine.graph import StateGraph, TransitionReference
+from groupcheck.model.engine.lasso import MarkedStep
 from groupcheck.model.engine.statistics import Degrees, Statistics
 from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.exploration import Explored, Witness
@@ -20,10 +21,9 @@ from groupcheck.model.exploring.projection import Arrow, Projection, kafkas_arro
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.state import Coordinator
 from groupcheck.pipeline.exploring.levels import Levels
-from groupcheck.properties.temporal import counterexamples, liveness
-from groupcheck.properties.temporal.counterexamples import Counterexample
-from groupcheck.properties.temporal.cycles import CycleStep
-from groupcheck.properties.temporal.liveness import Obligation
+from groupcheck.properties.temporal import liveness, safety
+from groupcheck.properties.temporal.counterexamples import Counterexample, counterexample
+from groupcheck.properties.temporal.liveness import TICK, Obligation
 
 NOWHERE: Final = TransitionReference(-1, -1)  # only the number of such edges is known
 
@@ -113,10 +113,12 @@ def unsafe(name: str, instance: Instance, levels: Levels) -> list[Counterexample
     found = []
     for prop, (excused, at) in first.items():
         way = _way(instance, levels, at)
-        broken = (
-            each for each in counterexamples.of_safety(name, way) if each.property.name == prop
-        )
-        found += [each for each in broken if (each.known is not None) == excused]
+        violated = (each for each in safety.violations(way) if each.property.name == prop)
+        found += [
+            counterexample(name, way, each)
+            for each in violated
+            if (each.known is not None) == excused
+        ]
     return found
 
 
@@ -136,11 +138,11 @@ def unending(
                 for state, leg in zip(round_, edges, strict=True)
             ]
             cycle = [
-                CycleStep(here, there, leg["tick"])
+                MarkedStep(here, there, frozenset({TICK} if leg["tick"] else ()))
                 for here, there, leg in zip(ends, [*ends[1:], ends[0]], edges, strict=True)
             ]
             broken = liveness.lasso(graph, prop, edges[0]["why"], cycle)
-            found.append(counterexamples.counterexample(name, graph.space, broken))
+            found.append(counterexample(name, graph.space, broken))
     return found
 
 

@@ -15,11 +15,12 @@ import pyarrow.compute as pc
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from groupcheck.model.engine.lasso import MarkedStep
 from groupcheck.model.exploring.fingerprint import KEY_BYTES
 from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, arrow, table
-from groupcheck.properties.temporal.cycles import Obligations, PendingStep
-from groupcheck.properties.temporal.liveness import OBLIGATIONS, expected_causes
+from groupcheck.properties.temporal import liveness
+from groupcheck.properties.temporal.liveness import TICK, allowances, marks, shortest_cycle
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,7 +41,7 @@ LEG: Final = table(
     null={"why"},
 )
 
-_PROPERTIES: Final = {prop.name: prop for prop in OBLIGATIONS}
+_PROPERTIES: Final = {prop.name: prop for prop in liveness.PROPERTIES}
 
 
 class _Graph(NamedTuple):
@@ -70,7 +71,7 @@ def _cycle(profile: str, rows: pa.Table) -> pa.Table:
     """The cycle of one property."""
     prop, graph = _PROPERTIES[rows["property"][0].as_py()], _graph(rows)
     legs: list[dict[str, Any]] = []
-    for why in expected_causes(PROFILES[profile], prop):
+    for why in allowances(PROFILES[profile], prop):
         taking = graph.covers == 0
         if why is not None:
             taking |= graph.covers & (1 << why) != 0
@@ -114,14 +115,16 @@ def _legs(rows: pa.Table, graph: _Graph, left: NDArray[np.bool_]) -> Iterator[di
     found = (rows[name].filter(left).to_numpy() for name in ("nth", "id", "depth"))
     order = np.flatnonzero(left)[np.lexsort(tuple(found))]
     columns = (each[order].tolist() for each in (graph.here, graph.there, graph.tick))
-    course = Obligations(PendingStep(*each) for each in zip(*columns, strict=True))
+    steps = (
+        MarkedStep(here, there, marks(tick=tick, holding=bool(graph.holding[here])))
+        for here, there, tick in zip(*columns, strict=True)
+    )
 
     def depth(code: int) -> int:
         return int(rows["depth"][int(graph.row[code])].as_py())
 
-    legs = course.cycle(depth, lambda code: bool(graph.holding[code]))
-    for place, leg in enumerate(legs or ()):
-        row = int(graph.row[leg.here])
+    for place, step in enumerate(shortest_cycle(steps, depth) or ()):
+        row = int(graph.row[step.here])
         at = {name: rows[name][row].as_py() for name in ("depth", "id")}
         who = rows["here"][row].as_py()[KEY_BYTES:].decode()
-        yield {"place": place, **at, "who": who, "tick": leg.tick}
+        yield {"place": place, **at, "who": who, "tick": TICK in step.marks}

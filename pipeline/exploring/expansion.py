@@ -22,11 +22,12 @@ from groupcheck.model.exploring.projection import project
 from groupcheck.model.instances.inputs import Feature, action
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Coordinator
+from groupcheck.model.state import Advance, Coordinator
 from groupcheck.pipeline.schemas import BINARY, BOOL, INT, LONG, STRING, arrow, one_of, table
 from groupcheck.properties.temporal import safety
-from groupcheck.properties.temporal.liveness import unfinished as unfinished_over
-from groupcheck.properties.temporal.step import CheckedStep, known
+from groupcheck.properties.temporal.known_violations import known_violations
+from groupcheck.properties.temporal.liveness import pending
+from groupcheck.properties.temporal.step import CheckedStep
 
 STATES: Final = 500  # of a part, which is in memory with its successors
 ROWS: Final = 5_000  # unfinished obligations, at once
@@ -92,7 +93,7 @@ class Tally:
     def check(self, step: CheckedStep) -> None:
         """Count the invariants that a step violates; its node is an id."""
         for prop, why in safety.violations_of(step):
-            detail = "" if why is None else str(known(step.profile, prop).index(why))
+            detail = "" if why is None else str(known_violations(step.profile, prop).index(why))
             self._count("violation", prop.name, detail, first=step.node)
 
     def take(self, space: StateSpace, ids: list[int]) -> None:
@@ -137,7 +138,8 @@ class Unfinished:
 
     def see(self, node: int, step: CheckedStep, seen: Seen) -> None:
         """Add the obligations that stay unfinished over a step from a node."""
-        for prop, (here, there, tick, covers) in unfinished_over(step, seen.names):
+        tick = isinstance(step.given, Advance)
+        for prop, here, there, covers in pending(step, seen.names):
             if tick or (node, here) != (seen.target, there):
                 bits = sum(1 << place for place in covers)
                 self._found.setdefault((prop.name, bits, node, here, seen.target, there, tick))

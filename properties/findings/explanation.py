@@ -26,7 +26,7 @@ from groupcheck.properties.findings.counterfactual import Trial, Unapplied
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.oracle import view_of
 from groupcheck.properties.temporal.observed_violation import violated_property
-from groupcheck.properties.temporal.step import Property
+from groupcheck.properties.temporal.property import Property
 
 # The number of possible states of the port in which the rules are applied.
 MOST_STATES: Final = 8

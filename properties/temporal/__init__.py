@@ -1,1 +1,1 @@
-"""What must always hold in the model, and what must come to an end."""
+"""Temporal properties of the model: invariants, action properties and liveness."""

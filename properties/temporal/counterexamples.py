@@ -1,4 +1,4 @@
-"""All the laws at once, and what to tell of one that does not hold."""
+"""All properties, and the counterexamples of those that do not hold."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.trace import TraceStep, trace_of
 from groupcheck.model.instances.instance import Instance
 from groupcheck.properties.temporal import liveness, safety
-from groupcheck.properties.temporal.step import KnownViolation, Property, Violation
+from groupcheck.properties.temporal.property import KnownViolation, Property, Violation
 
 PROPERTIES: Final[tuple[Property, ...]] = (*safety.PROPERTIES, *liveness.PROPERTIES)
 
 
 class Counterexample(NamedTuple):
-    """A law that does not hold in a space: the steps that break it, the last `cycle` for ever."""
+    """The steps that violate a property in a model instance; the last `cycle` repeat forever."""
 
     property: Property
     known: KnownViolation | None
@@ -25,33 +25,26 @@ class Counterexample(NamedTuple):
 
 
 def counterexamples(name: str, space: StateSpace) -> list[Counterexample]:
-    """The laws that do not hold in a space reduced by symmetry, each with a shortest witness."""
-    return [
-        *of_safety(name, space),
-        *(counterexample(name, space, each) for each in liveness.violations(space)),
-    ]
+    """A shortest counterexample of each property that does not hold in a space with symmetry."""
+    found = (*safety.violations(space), *liveness.violations(space))
+    return [counterexample(name, space, each) for each in found]
 
 
-def note(broken: dict[str, Counterexample], each: Counterexample) -> None:
-    """Note a law that does not hold, once, rather where no version is known for it."""
-    held = broken.setdefault(each.property.name, each)
-    if held.known is not None and each.known is None:
-        broken[each.property.name] = each
-
-
-def in_order(broken: dict[str, Counterexample]) -> list[Counterexample]:
-    """The laws that were noted, in the order in which laws are listed."""
-    return [broken[prop.name] for prop in PROPERTIES if prop.name in broken]
-
-
-def of_safety(name: str, space: StateSpace) -> list[Counterexample]:
-    """The same for the laws of safety alone, of a space or of a part of one."""
-    return [counterexample(name, space, each) for each in safety.violations(space)]
-
-
-def counterexample(name: str, space: StateSpace, broken: Violation) -> Counterexample:
-    """A law that does not hold, with the steps of its witness."""
-    steps = tuple(trace_of(space, [*broken.path, *broken.cycle]))
+def counterexample(name: str, space: StateSpace, violation: Violation) -> Counterexample:
+    """The steps of a violation, in names that stay the same."""
+    steps = tuple(trace_of(space, [*violation.path, *violation.cycle]))
     return Counterexample(
-        broken.property, broken.known, name, space.instance, steps, len(broken.cycle)
+        violation.property, violation.known, name, space.instance, steps, len(violation.cycle)
     )
+
+
+def note(found: dict[str, Counterexample], each: Counterexample) -> None:
+    """Keep one counterexample of each property, rather one that is not known."""
+    kept = found.setdefault(each.property.name, each)
+    if kept.known is not None and each.known is None:
+        found[each.property.name] = each
+
+
+def in_order(found: dict[str, Counterexample]) -> list[Counterexample]:
+    """The counterexamples in the order of the properties."""
+    return [found[prop.name] for prop in PROPERTIES if prop.name in found]

@@ -1,209 +1,234 @@
-"""Liveness: what must come to an end in a timed space, under fairness.
+"""Liveness: what happens eventually in a space with timers, under fairness.
 
-Fairness is this: time passes again and again, without end, so a run that goes through only
-finitely many ticks does not count; and no append is held for ever, so nor does a run that from
-some state on holds them in each; and the coordinator stays where it is at last, so a run in which
-it crashes again and again does not count either. Of clients nothing is assumed: at each moment each
-may send anything or nothing, and go on so for ever. Of the choices that Kafka leaves open nothing
-is assumed either.
+The assumptions of fairness are that time passes again and again, that every held append is
+released eventually, and that the coordinator crashes and moves finitely often. Clients may do
+anything or nothing, forever, and so may every choice that Kafka leaves open.
 
-So a law is broken exactly if something unfinished can go round a cycle, still unfinished, with a
-tick in it and a state in which appends are not held: if it has a strongly connected component with
-such a tick and such a state inside. What is unfinished is followed by itself, under all its
-canonical names: a node in which now this and now that member waits is no cycle for either. Spaces
-without timers say nothing of liveness.
+A property is violated exactly if an obligation can stay pending around a cycle that has a tick and
+a state in which no append is held. Each obligation is followed by itself, by the name of its owner
+in each canonical state: a cycle in which the waiting members take turns is no violation.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from functools import cache
-from typing import Final, NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from functools import cache, partial
+from typing import Final, NamedTuple, TypeVar
 
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.lasso import MarkedStep, Marks, fair_cycle
 from groupcheck.model.exploring.projection import MAKES
 from groupcheck.model.state import Advance, Group
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest
-from groupcheck.properties.temporal.cycles import CycleStep, Obligations, PendingStep
-from groupcheck.properties.temporal.safety.log import MOVES
+from groupcheck.properties.temporal.known_violations import known_violations
+from groupcheck.properties.temporal.property import Liveness, Violation
 from groupcheck.properties.temporal.step import (
+    FAILOVER,
     CheckedStep,
-    Property,
-    Violation,
     checked_steps,
     checked_steps_of,
-    known,
     node_of,
     transition_of,
     waiting,
 )
 
-GROUP = "group"  # what is unfinished is the group's rebalance, and not a request of a member
+N = TypeVar("N", bound=Hashable)
+
+GROUP: Final = "group"  # the owner of an obligation that no member has: to end the rebalance
+TICK: Final = "tick"
+FREE: Final = "free"  # no append is held in the state before
+_MARKS: Final = {
+    (tick, holding): frozenset({TICK} if tick else ()) | frozenset(() if holding else {FREE})
+    for tick in (False, True)
+    for holding in (False, True)
+}
 
 
 class Obligation(NamedTuple):
-    """Something unfinished: the node, and the name there of the member it is of, or the group."""
+    """A pending obligation: the number of a state, and the name of its owner there."""
 
     node: int
-    who: str
+    owner: str
+
+
+class Pending(NamedTuple):
+    """An obligation that a step does not fulfil, by its owner's names before and after.
+
+    `covers` are the indices of the known violations that the step belongs to.
+    """
+
+    property: Liveness
+    before: str
+    after: str
+    covers: tuple[int, ...]
+
+
+class PendingStep(NamedTuple):
+    """A step that does not fulfil an obligation, as a step of the graph of obligations."""
+
+    step: MarkedStep[Obligation]
+    covers: tuple[int, ...]
+
+    def counts(self, allowed: int | None) -> bool:
+        """Whether the step counts if no known violation is allowed, or only this one."""
+        return not self.covers or allowed in self.covers
 
 
 def violations(space: StateSpace) -> list[Violation]:
-    """The laws that do not hold in a space, each with a lasso."""
+    """The properties that do not hold in a space, each with a lasso."""
     if not space.instance.timed:
         return []
-    graph = cache(lambda: StateGraph(space))  # which is not asked if all laws hold
+    graph = cache(lambda: StateGraph(space))  # not needed if all properties hold
 
     def depth(at: Obligation) -> int:
         return len(graph().path(at.node))
 
-    def holding(at: Obligation) -> bool:
-        holding: bool = space.nodes[at.node].holding
-        return holding
-
     found = []
-    for prop, pending in _pending_steps(space).items():
-        for why in expected_causes(space.instance.profile, prop):
-            cycle = Obligations(pending, why).cycle(depth, holding)
+    for prop, steps in _pending_steps(space).items():
+        for allowed in allowances(space.instance.profile, prop):
+            counted = (each.step for each in steps if each.counts(allowed))
+            cycle = shortest_cycle(counted, depth)
             if cycle is not None:
-                found.append(lasso(graph(), prop, why, cycle))
+                found.append(lasso(graph(), prop, allowed, cycle))
                 break
     return found
 
 
-def expected_causes(profile: Profile, prop: Property) -> tuple[int | None, ...]:
-    """What a course is looked at for: nothing that Kafka is known for, then each by itself."""
-    return (None, *range(len(known(profile, prop))))
+def allowances(profile: Profile, prop: Liveness) -> tuple[int | None, ...]:
+    """The known violations to allow, in order: none, then each by its index."""
+    return (None, *range(len(known_violations(profile, prop))))
+
+
+def marks(*, tick: bool, holding: bool) -> Marks:
+    """The marks of a step: whether time passes, and whether appends are held before it."""
+    return _MARKS[tick, holding]
+
+
+def shortest_cycle(
+    steps: Iterable[MarkedStep[N]], depth: Callable[[N], int]
+) -> list[MarkedStep[N]] | None:
+    """The fair cycle that is completed soonest, from its node of least depth; None if none."""
+    return fair_cycle(steps, marks(tick=True, holding=False), depth, TICK)
 
 
 def lasso(
-    graph: StateGraph, prop: Property, why: int | None, cycle: list[CycleStep[Obligation]]
+    graph: StateGraph, prop: Liveness, allowed: int | None, cycle: list[MarkedStep[Obligation]]
 ) -> Violation:
-    """A law that a cycle breaks; the graph may be of a part of a space, with the way to it."""
+    """The violation that a cycle shows; the graph may be part of a space, with the path to it."""
     space = graph.space
-    path = (transition_of(space, _by(space, prop, why, leg)) for leg in cycle)
-    known_violation = None if why is None else known(space.instance.profile, prop)[why]
-    return Violation(prop, tuple(graph.path(cycle[0].here.node)), tuple(path), known_violation)
+    transitions = (transition_of(space, _first_step(space, prop, allowed, step)) for step in cycle)
+    known = None if allowed is None else known_violations(space.instance.profile, prop)[allowed]
+    path = graph.path(cycle[0].here.node)
+    return Violation(prop, tuple(path), tuple(transitions), known)
 
 
-def _by(
-    space: StateSpace, prop: Property, why: int | None, leg: CycleStep[Obligation]
+def _first_step(
+    space: StateSpace, prop: Liveness, allowed: int | None, wanted: MarkedStep[Obligation]
 ) -> CheckedStep:
-    """The first step that goes so."""
+    """The first step between the ends of a step of a cycle, with its marks."""
     return next(
         step
-        for step in checked_steps_of(space, leg.here.node)
-        for of, pending_step in _pending_at(space, step)
-        if of == prop
-        and pending_step.is_for(why)
-        and pending_step[:2] == leg[:2]
-        and pending_step.tick >= leg.tick
+        for step in checked_steps_of(space, wanted.here.node)
+        for of, (found, covers) in _pending_at(space, step)
+        if of is prop
+        and PendingStep(found, covers).counts(allowed)
+        and found[:2] == wanted[:2]
+        and found.marks >= wanted.marks
     )
 
 
-def _pending_steps(space: StateSpace) -> dict[Property, list[PendingStep[Obligation]]]:
-    """For each law what goes on unfinished, each way once."""
-    found: dict[Property, dict[PendingStep[Obligation], None]] = {prop: {} for prop in PROPERTIES}
+def _pending_steps(space: StateSpace) -> dict[Liveness, dict[PendingStep, None]]:
+    """The steps that do not fulfil an obligation, by property, each once and in order."""
+    found: dict[Liveness, dict[PendingStep, None]] = {prop: {} for prop in PROPERTIES}
     for step in checked_steps(space):
-        for prop, pending_step in _pending_at(space, step):
-            found[prop].setdefault(pending_step)
-    return {prop: list(pending) for prop, pending in found.items()}
+        for prop, each in _pending_at(space, step):
+            found[prop].setdefault(each)
+    return found
 
 
-def _pending_at(
-    space: StateSpace, step: CheckedStep
-) -> Iterator[tuple[Property, PendingStep[Obligation]]]:
-    """What goes on over a step, from node to node."""
+def _pending_at(space: StateSpace, step: CheckedStep) -> Iterator[tuple[Liveness, PendingStep]]:
+    """The obligations that a step does not fulfil, from state to state."""
     node, names = node_of(space, step.after)
-    for prop, (here, there, tick, covers) in unfinished(step, names):
-        pending_step = PendingStep(
-            Obligation(step.node, here), Obligation(node, there), tick, covers
-        )
-        if pending_step.tick or pending_step.here != pending_step.there:
-            yield prop, pending_step
-
-
-def unfinished(
-    step: CheckedStep, names: Mapping[str, str]
-) -> Iterator[tuple[Property, PendingStep[str]]]:
-    """Who goes on unfinished over a step, under the name before, and that in the node after it."""
-    if isinstance(step.given, MOVES):
-        return
     tick = isinstance(step.given, Advance)
-    for prop, still in OBLIGATIONS.items():
-        whose = [*still(step)]
-        if whose:
-            known_violation = enumerate(known(step.profile, prop))
-            covers = tuple(place for place, why in known_violation if why.covers(step))
-            for who in whose:
-                yield prop, PendingStep(who, names.get(who, who), tick, covers)
+    marked = marks(tick=tick, holding=step.before.holding)
+    for prop, before, after, covers in pending(step, names):
+        here, there = Obligation(step.node, before), Obligation(node, after)
+        if tick or here != there:
+            yield prop, PendingStep(MarkedStep(here, there, marked), covers)
 
 
-def _still_in(state: GroupState) -> Callable[[CheckedStep], Iterator[str]]:
-    """The group is in that state, and stays there without having left it on the way."""
-
-    def still(step: CheckedStep) -> Iterator[str]:
-        stays = step.old.state is state and step.new.state is state
-        if stays and not any(rule in MAKES for rule in step.fired):
-            yield GROUP
-
-    return still
-
-
-def _still_waiting(field: str) -> Callable[[CheckedStep], Iterator[str]]:
-    """The members whose parked request stays parked: that very request."""
-
-    def still(step: CheckedStep) -> Iterator[str]:
-        unanswered = waiting(step.before) & waiting(step.after)
-        for member in step.old.members:
-            if getattr(member, field) in unanswered:
-                yield member.member_id
-
-    return still
+def pending(step: CheckedStep, names: Mapping[str, str]) -> Iterator[Pending]:
+    """The obligations that a step does not fulfil; `names` are new names in the state after."""
+    if isinstance(step.given, FAILOVER):
+        return
+    for prop in PROPERTIES:
+        owners = [*prop.pending(step)]
+        if owners:
+            known = enumerate(known_violations(step.profile, prop))
+            covers = tuple(index for index, each in known if each.covers(step))
+            for owner in owners:
+                yield Pending(prop, owner, names.get(owner, owner), covers)
 
 
-def _still_silent(step: CheckedStep) -> Iterator[str]:
-    """The members that stay, and the ids given out that stay unused, and that sent nothing."""
+def _stays_in(state: GroupState, step: CheckedStep) -> Iterator[str]:
+    """The group, if it stays in the state and has not left it during the step."""
+    stays = step.old.state is state and step.new.state is state
+    if stays and not any(rule in MAKES for rule in step.fired):
+        yield GROUP
+
+
+def _stays_parked(field: str, step: CheckedStep) -> Iterator[str]:
+    """The members whose parked request has no response yet."""
+    unanswered = waiting(step.before) & waiting(step.after)
+    for member in step.old.members:
+        if getattr(member, field) in unanswered:
+            yield member.member_id
+
+
+def _stays_silent(step: CheckedStep) -> Iterator[str]:
+    """The members that stay, and the pending member ids, that sent nothing."""
     body = step.body
     heard = {getattr(body, "member_id", None)}
     if isinstance(body, LeaveGroupRequest):
         heard = {identity.member_id for identity in body.members}
-    stay = _ids(step.new) - heard
-    yield from sorted(_ids(step.old) & stay)
+    yield from sorted(_ids(step.old) & (_ids(step.new) - heard))
 
 
 def _ids(group: Group) -> set[str]:
     return {m.member_id for m in group.members} | {p.member_id for p in group.pending}
 
 
-OBLIGATIONS: Final[dict[Property, Callable[[CheckedStep], Iterator[str]]]] = {
-    Property(
+PROPERTIES: Final = (
+    Liveness(
         "preparing-ends",
-        "PreparingRebalance is left",
+        "A group leaves PreparingRebalance.",
         "DelayedJoin.scala:44",
-    ): _still_in(GroupState.PREPARING_REBALANCE),
-    Property(
+        partial(_stays_in, GroupState.PREPARING_REBALANCE),
+    ),
+    Liveness(
         "completing-ends",
-        "CompletingRebalance is left",
+        "A group leaves CompletingRebalance.",
         "KAFKA-12890",
-    ): _still_in(GroupState.COMPLETING_REBALANCE),
-    Property(
+        partial(_stays_in, GroupState.COMPLETING_REBALANCE),
+    ),
+    Liveness(
         "join-answered",
-        "a parked JoinGroup is answered, or its member is gone or joins anew",
+        "A parked JoinGroup gets a response, unless its member is removed or joins again.",
         "GroupCoordinator.scala:1226",
-    ): _still_waiting("awaiting_join"),
-    Property(
+        partial(_stays_parked, "awaiting_join"),
+    ),
+    Liveness(
         "sync-answered",
-        "a parked SyncGroup is answered, or its member is gone or syncs anew",
+        "A parked SyncGroup gets a response, unless its member is removed or syncs again.",
         "GroupCoordinator.scala:945",
-    ): _still_waiting("awaiting_sync"),
-    Property(
+        partial(_stays_parked, "awaiting_sync"),
+    ),
+    Liveness(
         "silent-members-removed",
-        "a member that sends nothing is removed at last, and an id that nobody uses forgotten",
+        "A member that sends nothing is removed, and a member id that is not used is dropped.",
         "GroupCoordinator.scala:1278",
-    ): _still_silent,
-}
-
-PROPERTIES: Final = tuple(OBLIGATIONS)
+        _stays_silent,
+    ),
+)

@@ -1,6 +1,6 @@
-"""Which law a port breaks with what it showed: the step as it would have been, held to the laws.
+"""The property that the last step of a finding violates, as it was observed.
 
-Nothing here decides whether what was seen is right; a law only names what is wrong with it.
+This only names what is wrong; the oracle has already decided that the step is not allowed.
 """
 
 from __future__ import annotations
@@ -15,39 +15,42 @@ from groupcheck.model.vocabulary import GroupState, GroupView, Response
 from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.oracle import view_of
+from groupcheck.properties.temporal.property import Property
 from groupcheck.properties.temporal.safety import violated
-from groupcheck.properties.temporal.step import CheckedStep, Property
+from groupcheck.properties.temporal.step import CheckedStep
 
 
 def violated_property(
     finding: Finding, outcome: Outcome, instead: list[Outcome]
 ) -> Property | None:
-    """The first law that the last step breaks as it was seen, and as Kafka does it does not.
+    """The first property that the observed step violates and Kafka's outcome does not.
 
-    `outcome` is what Kafka does, `instead` are outcomes that are what was seen, if rules are known
-    by which it would be. On a real clock nobody knows what came before what within a step, and no
-    prop is named.
+    `instead` are the outcomes of rules that would explain what was observed. On a real clock the
+    order within a step is not known, and the result is None.
     """
     before = finding.rejection.states if finding.rejection else ()
     if len(before) != 1 or finding.config.timer_late_ms:
         return None
-    kept = set(_violated(_taken(finding, outcome, outcome.responses)))
-    seen = [_taken(finding, other, finding.answered(finding.exchanges[-1])) for other in instead]
+    allowed = set(_violated(_checked_step(finding, outcome, outcome.responses)))
+    answered = finding.answered(finding.exchanges[-1])
+    observed = [_checked_step(finding, other, answered) for other in instead]
     if finding.difference is not None and finding.difference.kind != "no answer":
         shown = outcome._replace(coordinator=_as_shown(finding, outcome))
-        seen.append(_taken(finding, shown, finding.answered(finding.exchanges[-1])))
-    broken = (prop for step in seen for prop in _violated(step))
-    return next((prop for prop in broken if prop not in kept), None)
+        observed.append(_checked_step(finding, shown, answered))
+    found = (prop for step in observed for prop in _violated(step))
+    return next((prop for prop in found if prop not in allowed), None)
 
 
 def _violated(step: CheckedStep) -> list[Property]:
-    broken: list[Property] = []
-    with suppress(Exception):  # a law is said of what the model can be, and this may be anything
-        broken = list(violated(step))
-    return broken
+    found: list[Property] = []
+    with suppress(Exception):  # properties expect states of the model, and this may be any state
+        found = list(violated(step))
+    return found
 
 
-def _taken(finding: Finding, outcome: Outcome, responses: tuple[Response, ...]) -> CheckedStep:
+def _checked_step(
+    finding: Finding, outcome: Outcome, responses: tuple[Response, ...]
+) -> CheckedStep:
     (before,) = finding.rejection.states if finding.rejection else ()
     profile = PROFILES[finding.sequence.profile]
     given = finding.sequence.steps[-1]
@@ -57,7 +60,7 @@ def _taken(finding: Finding, outcome: Outcome, responses: tuple[Response, ...]) 
 
 
 def _as_shown(finding: Finding, outcome: Outcome) -> Coordinator:
-    """The state after a lawful outcome, but as it shows: who was answered waits no more."""
+    """The state after an outcome, with what the port shows: an answered request is not parked."""
     after, seen = outcome.coordinator, finding.exchanges[-1].seen
     answered = {response.request_id for response in seen.responses}
     group = after.group
@@ -77,7 +80,7 @@ def _without(member: Member, answered: set[int]) -> Member:
 
 
 def _patched(group: Group | None, view: GroupView | None, names: Mapping[str, str]) -> Group | None:
-    """The group with what a port shows of it in the place of the model's."""
+    """The group with the fields that the port shows."""
     if view is None or group is None:
         return None if view is None else group
     shown: dict[str, object] = {
@@ -93,14 +96,14 @@ def _patched(group: Group | None, view: GroupView | None, names: Mapping[str, st
 
 
 def _leader(group: Group, view: GroupView, names: Mapping[str, str]) -> str | None:
-    """Who leads; if nobody was told the id of the leader, it may be the right one that is shown."""
+    """The leader that the port shows; None if no response has revealed the id of the leader."""
     if view.leader is None or (group.leader and group.leader not in names.values()):
         return None
     return names.get(view.leader, UNREVEALED)
 
 
 def _members(group: Group, view: GroupView, names: Mapping[str, str]) -> Iterator[Member]:
-    """The members that are shown, as far as they are known."""
+    """The members that the port shows, and those whose ids no response has revealed."""
     shown = {names.get(m.member_id, UNREVEALED): m for m in view.members or ()}
     for member in group.members:
         if member.member_id not in names.values():

@@ -10,7 +10,7 @@ from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.findings.counterfactual import Unapplied
 from groupcheck.properties.findings.explanation import Explanation
-from groupcheck.properties.temporal.step import Property
+from groupcheck.properties.temporal.property import Property
 from groupcheck.reports import explanations
 from support.small_findings import finding_of, member_list_for_a_follower
 

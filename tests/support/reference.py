@@ -16,6 +16,9 @@ import groupcheck
 from groupcheck import pytest_plugin
 from groupcheck.cli.registry import parser
 from groupcheck.properties.ports import python
+from groupcheck.properties.temporal import liveness, safety
+from groupcheck.properties.temporal.known_violations import KNOWN_VIOLATIONS
+from groupcheck.properties.temporal.property import Property
 from groupcheck.reports import rules
 from groupcheck.reports.record_file import schema
 from support.marked_tests import ROOT, differences_page, kafka_tests_page
@@ -39,6 +42,48 @@ RESULT: Final = f"""\
 `check` and `explore` write it with `--save FILE`. [Reports](reports.md#the-saved-result) describes
 the fields; this page lists their types.
 {WRITTEN.format("[`result.schema.json`](../reports/result.schema.json)")}
+"""
+
+PROPERTIES: Final = f"""\
+# The properties
+
+This page lists what Kafka promises for every group, and the promises that a version of Kafka does
+not keep. The properties are independent of the rules of the model. `groupcheck explore` checks them
+on [every state and every transition](explore.md) of a model instance. A [finding](findings.md)
+names the property that an answer violates. Source lines are of Kafka 2.7.2 unless they say
+otherwise.
+{WRITTEN.format("the code")}
+
+## Safety
+
+An invariant holds in every reachable state. An action property holds on every step. A violation
+comes with a shortest trace. The properties from `offsets-durable` on are about the log, and about a
+group that is lost and loaded from it. On a step in which the coordinator crashes, or the partition
+is loaded or unloaded, they are the only action properties that are checked.
+
+| property | promise | source |
+| --- | --- | --- |
+{{safety}}
+
+## Liveness
+
+Something happens eventually. These properties are checked on the strongly connected components of
+instances with timers, under fairness: time passes again and again, every held append is released
+eventually, and the coordinator crashes finitely often. Clients may do anything or nothing, forever.
+A violation comes with a lasso: a path, and a cycle in which time passes.
+
+| property | promise | source |
+| --- | --- | --- |
+{{liveness}}
+
+## Known violations
+
+These versions of Kafka violate these properties, in the steps that the row describes and in no
+others. `groupcheck explore` prints such a violation as expected.
+
+| properties | what happens | issue | source, by version |
+| --- | --- | --- | --- |
+{{known}}
 """
 
 PYTHON: Final = f"""\
@@ -177,11 +222,28 @@ def _contract(docstring: str) -> str:
     return re.sub(r"(?m)^ {4}", "", blocks)
 
 
+def properties() -> str:
+    """Every property, and every known violation of one."""
+    rows = "\n".join(_property(each) for each in safety.PROPERTIES)
+    temporal = "\n".join(_property(each) for each in liveness.PROPERTIES)
+    known = "\n".join(
+        f"| {', '.join(f'`{name}`' for name in each.properties)} | {each.words} | {each.issue} "
+        f"| {'<br>'.join(f'{name}: {line}' for name, line in each.sources.items())} |"
+        for each in KNOWN_VIOLATIONS
+    )
+    return PROPERTIES.format(safety=rows, liveness=temporal, known=known)
+
+
+def _property(prop: Property) -> str:
+    return f"| `{prop.name}` | {prop.words} | {prop.source} |"
+
+
 PAGES: Final = {
     DOCS / "commands.md": commands,
     DOCS / "differences.md": differences_page,
     DOCS / "kafka-tests.md": kafka_tests_page,
     DOCS / "rules.md": rules.page,
+    DOCS / "properties.md": properties,
     DOCS / "result-schema.md": result,
     DOCS / "python-api.md": python_api,
 }

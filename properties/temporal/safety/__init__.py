@@ -1,9 +1,4 @@
-"""Safety: what holds in every reachable state and on every transition of a space.
-
-The laws of states look at one state, those of steps at one step of a group that stays where it is;
-what the log has to do with it, and what becomes of a group that is lost, is in `log`. Each is said
-once more in words, apart from the rules of the model that ought to keep it.
-"""
+"""Safety: invariants of every reachable state, and properties of every step."""
 
 from __future__ import annotations
 
@@ -12,81 +7,56 @@ from typing import Final
 
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.properties.temporal.safety import (
-    assignments,
-    expiry,
-    offsets,
-    rebalances,
-    requests,
-    sessions,
-    static_members,
-)
-from groupcheck.properties.temporal.safety.log import LOG_PROPERTIES, MOVES
-from groupcheck.properties.temporal.step import (
-    CheckedStep,
+from groupcheck.properties.temporal.known_violations import known_violations
+from groupcheck.properties.temporal.property import (
+    ActionProperty,
+    Invariant,
     KnownViolation,
     Property,
     Violation,
+)
+from groupcheck.properties.temporal.safety import log, offsets, rebalances, requests, sessions
+from groupcheck.properties.temporal.step import (
+    FAILOVER,
+    CheckedStep,
     checked_steps,
-    known,
     transition_of,
 )
 
-INVARIANTS: Final = rebalances.INVARIANTS | assignments.INVARIANTS | sessions.INVARIANTS
-ACTION_PROPERTIES: Final = (
-    rebalances.ACTION_PROPERTIES
-    | assignments.ACTION_PROPERTIES
-    | sessions.ACTION_PROPERTIES
-    | requests.ACTION_PROPERTIES
-    | static_members.ACTION_PROPERTIES
-    | offsets.ACTION_PROPERTIES
-    | expiry.ACTION_PROPERTIES
-)
-PROPERTIES: Final = (*INVARIANTS, *ACTION_PROPERTIES, *LOG_PROPERTIES)
+_MODULES: Final = (rebalances, sessions, requests, offsets, log)
+_DECLARED: Final = [each for module in _MODULES for each in vars(module).values()]
+INVARIANTS: Final = tuple(each for each in _DECLARED if isinstance(each, Invariant))
+_ACTION_PROPERTIES: Final = [each for each in _DECLARED if isinstance(each, ActionProperty)]
+ACTION_PROPERTIES: Final = tuple(each for each in _ACTION_PROPERTIES if not each.on_failover)
+FAILOVER_PROPERTIES: Final = tuple(each for each in _ACTION_PROPERTIES if each.on_failover)
+PROPERTIES: Final[tuple[Property, ...]] = (*INVARIANTS, *ACTION_PROPERTIES, *FAILOVER_PROPERTIES)
 
 
 def violations(space: StateSpace) -> list[Violation]:
-    """The laws that do not hold in a space, each with a shortest way to break it."""
+    """The properties that do not hold in a space, each with a shortest counterexample."""
     found: dict[Property, Violation] = {}
-    excused: dict[Property, Violation] = {}
+    expected: dict[Property, Violation] = {}
     graph: StateGraph | None = None
     for step in checked_steps(space):
-        for prop, known_violation in violations_of(step):
-            reports = found if known_violation is None else excused
+        for prop, known in violations_of(step):
+            reports = found if known is None else expected
             if prop not in reports:
                 graph = graph or StateGraph(space)
-                reports[prop] = _report(graph, step, prop, known_violation)
-    return list((excused | found).values())
-
-
-def _report(
-    graph: StateGraph, step: CheckedStep, prop: Property, known_violation: KnownViolation | None
-) -> Violation:
-    return Violation(
-        prop, tuple(graph.witness(transition_of(graph.space, step))), known=known_violation
-    )
+                path = graph.witness(transition_of(space, step))
+                reports[prop] = Violation(prop, tuple(path), known=known)
+    return list((expected | found).values())
 
 
 def violations_of(step: CheckedStep) -> Iterator[tuple[Property, KnownViolation | None]]:
-    """The laws that a step breaks, or the state that it leads to; if Kafka does it, why."""
+    """The properties that a step violates, each with the known violation that covers the step."""
     for prop in violated(step):
-        expected_causes = known(step.profile, prop)
-        yield (
-            prop,
-            next(
-                (
-                    known_violation
-                    for known_violation in expected_causes
-                    if known_violation.covers(step)
-                ),
-                None,
-            ),
-        )
+        known = known_violations(step.profile, prop)
+        yield prop, next((each for each in known if each.covers(step)), None)
 
 
 def violated(step: CheckedStep) -> Iterator[Property]:
-    """The laws that one step breaks, or the state that it leads to."""
-    moved = isinstance(step.given, MOVES)
-    yield from (prop for prop, holds in LOG_PROPERTIES.items() if not holds(step))
-    yield from (prop for prop, holds in ACTION_PROPERTIES.items() if not (moved or holds(step)))
-    yield from (prop for prop, holds in INVARIANTS.items() if not holds(step.new))
+    """The properties that a step violates, or the state after it."""
+    yield from (prop for prop in FAILOVER_PROPERTIES if not prop.holds(step))
+    if not isinstance(step.given, FAILOVER):
+        yield from (prop for prop in ACTION_PROPERTIES if not prop.holds(step))
+    yield from (prop for prop in INVARIANTS if not prop.holds(step.new))

@@ -1,35 +1,44 @@
-"""Safety of offsets in transactions and of what is deleted, in words apart from the rules."""
+"""Properties of transactional offsets, deletions and cleanups.
+
+An offset is expired when nothing is left of the retention time that its commit started.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
-from groupcheck.model.state import Cleanup, Offset, TopicPartition
+from groupcheck.model.rules.retention import COUNTS_FROM_EMPTY, ageless
+from groupcheck.model.state import Cleanup, Group, Offset, TopicPartition
+from groupcheck.model.storing.records import REMOVALS_ARE_WRITTEN
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     EndTxnRequest,
     EndTxnResponse,
     ErrorCode,
+    GroupState,
     OffsetDeleteRequest,
     TxnOffsetCommitRequest,
 )
-from groupcheck.properties.temporal.step import CheckedStep, Property, answer_of
+from groupcheck.properties.temporal.property import action_property
+from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep, answer_of
 
 
-def _marks(step: CheckedStep) -> bool:
-    """Whether a marker comes to something: where it does not, who sends it is told."""
-    answer = answer_of(step)
-    return isinstance(answer, EndTxnResponse) and answer.error_code is ErrorCode.NONE
+def _marker(step: CheckedStep) -> EndTxnRequest | None:
+    """The request of the step, if it is a transaction marker that is answered without an error."""
+    body, answer = step.body, answer_of(step)
+    written = isinstance(answer, EndTxnResponse) and answer.error_code is ErrorCode.NONE
+    return body if isinstance(body, EndTxnRequest) and written else None
 
 
 def _pending(step: CheckedStep, producer_id: int) -> dict[TopicPartition, Offset]:
     return {p.partition: p.offset for p in step.old.transactions if p.producer_id == producer_id}
 
 
-def _markers_make_readable(step: CheckedStep) -> bool:
-    """An abort changes no offset; a commit only to what its producer had pending."""
+@action_property("read-committed", "GroupMetadata.scala:660")
+def _read_committed(step: CheckedStep) -> bool:
+    """A transactional offset becomes readable with the commit marker of its producer.
+
+    It never does if the marker aborts.
+    """
     body = step.body
     before, after = dict(step.old.offsets), dict(step.new.offsets)
     if isinstance(body, TxnOffsetCommitRequest):
@@ -43,48 +52,54 @@ def _markers_make_readable(step: CheckedStep) -> bool:
     )
 
 
-def _newest_stands(step: CheckedStep) -> bool:
-    """What a commit marker leaves standing is what was committed last."""
-    body = step.body
-    if not isinstance(body, EndTxnRequest) or not body.committed or not _marks(step):
+@action_property("newest-offset-wins", "GroupMetadata.scala:670")
+def _newest_offset_wins(step: CheckedStep) -> bool:
+    """A commit marker makes an offset readable exactly if no newer one of its partition is."""
+    marker = _marker(step)
+    if marker is None or not marker.committed:
         return True
-    after = dict(step.new.offsets)
+    before, after = dict(step.old.offsets), dict(step.new.offsets)
     return all(
         (after.get(p.partition) == p.offset) == p.newer
         for p in step.old.transactions
-        if p.producer_id == body.producer_id and p.offset != dict(step.old.offsets).get(p.partition)
+        if p.producer_id == marker.producer_id and p.offset != before.get(p.partition)
     )
 
 
-def _marker_ends_all(step: CheckedStep) -> bool:
-    body = step.body
-    if not isinstance(body, EndTxnRequest) or not _marks(step):
-        return True
+@action_property("marker-ends-transaction", "GroupMetadata.scala:661")
+def _marker_ends_transaction(step: CheckedStep) -> bool:
+    """After its marker a producer has no pending offsets.
+
+    The exception is a marker that is answered with an error.
+    """
+    marker = _marker(step)
     left = {p.producer_id for p in step.new.transactions} | {*step.new.producers}
-    return body.producer_id not in left
+    return marker is None or marker.producer_id not in left
 
 
-def _only_empty_groups_go(step: CheckedStep) -> bool:
-    """A group is gone by a deletion or a cleanup alone, and only if it had no members."""
+@action_property("only-empty-groups-removed", "GroupCoordinator.scala:530")
+def _only_empty_groups_removed(step: CheckedStep) -> bool:
+    """Only a deletion or a cleanup removes a group, and only if it has no members."""
     if step.before.group is None or step.after.group is not None:
         return True
-    asked = isinstance(step.body, DeleteGroupsRequest | OffsetDeleteRequest)
-    deletes = asked or isinstance(step.given, Cleanup)
-    return deletes and not step.old.members
+    requested = isinstance(step.body, DeleteGroupsRequest | OffsetDeleteRequest)
+    return (requested or isinstance(step.given, Cleanup)) and not step.old.members
 
 
-def _deletion_as_answered(step: CheckedStep) -> bool:
-    """The group is gone exactly if DeleteGroups says so."""
+@action_property("deleted-as-answered", "GroupCoordinator.scala:543")
+def _deleted_as_answered(step: CheckedStep) -> bool:
+    """DeleteGroups removes a group exactly if its response has no error."""
     answer = answer_of(step)
     if not isinstance(answer, DeleteGroupsResponse):
         return True
     (result,) = answer.results
-    gone = step.before.group is not None and step.after.group is None
-    return gone == (result.error_code is ErrorCode.NONE)
+    removed = step.before.group is not None and step.after.group is None
+    return removed == (result.error_code is ErrorCode.NONE)
 
 
-def _subscribed_offsets_stay(step: CheckedStep) -> bool:
-    """No OffsetDelete takes an offset that the members have subscribed to."""
+@action_property("subscribed-offsets-not-deleted", "GroupCoordinator.scala:577")
+def _subscribed_offsets_not_deleted(step: CheckedStep) -> bool:
+    """OffsetDelete deletes no offset of a topic that a member may subscribe to."""
     if not isinstance(step.body, OffsetDeleteRequest) or not step.old.members:
         return True
     deleted = {tp for tp, _ in step.old.offsets} - {tp for tp, _ in step.new.offsets}
@@ -92,38 +107,107 @@ def _subscribed_offsets_stay(step: CheckedStep) -> bool:
     return not deleted or (known is not None and all(topic not in known for topic, _ in deleted))
 
 
-ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
-    Property(
-        "read-committed",
-        "an offset of a transaction can be read only from its commit marker on, and never if the "
-        "marker aborts it",
-        "GroupMetadata.scala:660",
-    ): _markers_make_readable,
-    Property(
-        "newest-offset-wins",
-        "a commit marker makes an offset readable exactly if no newer one of its partition can be "
-        "read already",
-        "GroupMetadata.scala:670",
-    ): _newest_stands,
-    Property(
-        "marker-ends-transaction",
-        "after its marker nothing of a producer is pending, unless the marker is answered with an "
-        "error",
-        "GroupMetadata.scala:661",
-    ): _marker_ends_all,
-    Property(
-        "only-empty-groups-removed",
-        "a group that exists is gone only by a deletion or a cleanup, and only without members",
-        "GroupCoordinator.scala:530",
-    ): _only_empty_groups_go,
-    Property(
-        "deleted-as-answered",
-        "a group is gone exactly if DeleteGroups answers that it is",
-        "GroupCoordinator.scala:543",
-    ): _deletion_as_answered,
-    Property(
-        "subscribed-offsets-not-deleted",
-        "no offset is deleted while members of the group have subscribed to its topic, or may have",
-        "GroupCoordinator.scala:577",
-    ): _subscribed_offsets_stay,
-}
+def _expired(step: CheckedStep) -> dict[TopicPartition, Offset]:
+    """The offsets that a cleanup removed."""
+    if not isinstance(step.given, Cleanup):
+        return {}
+    left = dict(step.new.offsets)
+    return {tp: offset for tp, offset in step.old.offsets if tp not in left}
+
+
+def _removed(step: CheckedStep) -> bool:
+    return step.before.group is not None and step.after.group is None
+
+
+def _awaits_offsets(group: Group) -> bool:
+    """Whether the group waits for appends of commits, or for transaction markers."""
+    return bool(group.unstable or group.transactions or group.producers)
+
+
+def _cannot_write(step: CheckedStep) -> bool:
+    """Whether the version writes what a cleanup removes, and the append fails."""
+    return REMOVALS_ARE_WRITTEN.holds_in(step.profile.version) and step.before.failing is not None
+
+
+@action_property("offset-retention", "GroupMetadata.scala:721")
+def _offset_retention(step: CheckedStep) -> bool:
+    """No cleanup removes an offset before its retention time, counted from its commit, is over."""
+    return all(
+        offset.left_ms is not None and offset.left_ms <= 0 for offset in _expired(step).values()
+    )
+
+
+@action_property("subscribed-offsets-not-expired", "GroupMetadata.scala:716")
+def _subscribed_offsets_not_expired(step: CheckedStep) -> bool:
+    """No cleanup removes an offset of a topic that a member may subscribe to."""
+    known = step.old.subscribed
+    return not step.old.members or all(
+        known is not None and topic not in known for topic, _ in _expired(step)
+    )
+
+
+@action_property("no-expiry-in-rebalance", "KAFKA-13636")
+def _no_expiry_in_rebalance(step: CheckedStep) -> bool:
+    """No cleanup removes an offset while the group rebalances.
+
+    The subscriptions of the next generation are not known yet.
+    """
+    return step.old.state in {*WITHOUT_MEMBERS, GroupState.STABLE} or not _expired(step)
+
+
+@action_property("only-unused-groups-expire", "GroupMetadataManager.scala:808")
+def _only_unused_groups_expire(step: CheckedStep) -> bool:
+    """A cleanup removes a group only if it has no members and awaits no offsets.
+
+    A group awaits offsets while a commit or a transaction marker is missing.
+    """
+    if not isinstance(step.given, Cleanup) or not _removed(step):
+        return True
+    return step.old.state is GroupState.EMPTY and not _awaits_offsets(step.old)
+
+
+@action_property("unused-groups-expire", "GroupMetadataManager.scala:808")
+def _unused_groups_expire(step: CheckedStep) -> bool:
+    """A cleanup removes every group without members and offsets that awaits none.
+
+    The exception is a version that writes the removal first, if the append fails.
+    """
+    unused = step.old.state is GroupState.EMPTY and not step.old.offsets
+    kept = _awaits_offsets(step.old) or not step.before.active or _cannot_write(step)
+    if not isinstance(step.given, Cleanup) or not unused or kept:
+        return True
+    return step.after.group is None
+
+
+@action_property("expired-offsets-removed", "GroupMetadata.scala:767")
+def _expired_offsets_removed(step: CheckedStep) -> bool:
+    """A cleanup removes every expired offset of a group without members that awaits none.
+
+    The exception is a version that writes the removal first, if the append fails.
+    """
+    alone = step.old.state in WITHOUT_MEMBERS and not _awaits_offsets(step.old)
+    if not isinstance(step.given, Cleanup) or not alone:
+        return True
+    # An offset with a time of its own expires only after it.
+    limit_ms = 0 if COUNTS_FROM_EMPTY.holds_in(step.profile.version) else -1
+    over = [tp for tp, o in step.old.offsets if o.left_ms is not None and o.left_ms <= limit_ms]
+    of_group = step.old.empty_left_ms
+    waits = of_group is not None and of_group > 0
+    return waits or _cannot_write(step) or not {tp for tp, _ in step.new.offsets} & {*over}
+
+
+@action_property("cleanup-removes-only-offsets", "GroupMetadata.scala:710")
+def _cleanup_removes_only_offsets(step: CheckedStep) -> bool:
+    """A cleanup that keeps the group changes only its offsets.
+
+    Members, pending commits and transactions stay as they are.
+    """
+    if not isinstance(step.given, Cleanup) or _removed(step):
+        return True
+    return _rest(step.old) == _rest(step.new) and step.before.appends == step.after.appends
+
+
+def _rest(group: Group) -> Group:
+    """The group without its offsets, and without what a marker would make readable."""
+    pending = (p._replace(newer=True) for p in group.transactions)
+    return ageless(group)._replace(offsets=(), transactions=tuple(pending))

@@ -1,32 +1,83 @@
-"""Laws of rebalances: states, generations, leaders, protocols and who is told of whom."""
+"""Properties of rebalances: states, generations, leaders, protocols and assignments."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from typing import Final
 
 from groupcheck.model.exploring.projection import MAKES
 from groupcheck.model.rules.rebalance import first_state
-from groupcheck.model.state import (
-    GONE,
-    Group,
-    Member,
-)
+from groupcheck.model.state import GONE, Group, GroupAppend, Member
 from groupcheck.model.vocabulary import (
     GroupState,
     JoinGroupResponse,
+    Request,
+    SyncGroupRequest,
+    SyncGroupResponse,
 )
-from groupcheck.properties.temporal.safety.log import ENDS
-from groupcheck.properties.temporal.step import CheckedStep, Property, outlived
+from groupcheck.properties.temporal.property import action_property, invariant
+from groupcheck.properties.temporal.step import (
+    WITHOUT_MEMBERS,
+    CheckedStep,
+    appended,
+    orphaned_joins,
+)
 
-EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
+# The rules that end a join phase. The last one fails, but raises the generation.
+ENDS: Final = ("rebalance/complete", "rebalance/complete-empty", "rebalance/no-protocol")
 COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
-WITHOUT_MEMBERS: Final = frozenset({EMPTY, GroupState.DEAD})
+IN_GENERATION: Final = frozenset({COMPLETING, STABLE})
 
 
-def _goes_along_arrows(step: CheckedStep) -> bool:
-    """A step may pass through states: the last member that leaves ends the join phase at once."""
+def rejoined(group: Group, member: Member) -> bool:
+    """Whether a static member of a Stable group waits for its new id to be stored."""
+    static = member.group_instance_id is not None
+    return static and group.state is STABLE and member.awaiting_join is not None
+
+
+@invariant("leader", "GroupMetadata.scala:277")
+def _leader(group: Group) -> bool:
+    """A group has a leader exactly while it has members.
+
+    In CompletingRebalance and Stable it has members, and the leader's JoinGroup was answered or is
+    that of a static member that rejoins.
+    """
+    leader = group.member(group.leader) if group.leader is not None else None
+    if group.state in WITHOUT_MEMBERS:
+        return group.leader is None and not group.members
+    if group.state is GroupState.PREPARING_REBALANCE:
+        return (leader is not None) == bool(group.members)
+    return leader is not None and (leader.awaiting_join is None or rejoined(group, leader))
+
+
+@invariant("protocol-supported", "GroupMetadata.scala:436")
+def _protocol_supported(group: Group) -> bool:
+    """Every member supports the protocol of the generation."""
+    return group.state not in IN_GENERATION or all(
+        group.protocol_name in {p.name for p in m.protocols} for m in group.members
+    )
+
+
+@invariant("protocol-voted", "GroupMetadata.scala:420")
+def _protocol_voted(group: Group) -> bool:
+    """No protocol has more votes than that of the generation.
+
+    Each member votes for the first of its protocols that all members support.
+    """
+    if group.state not in IN_GENERATION:
+        return True
+    offers = [[p.name for p in m.protocols] for m in group.members]
+    votes = Counter(
+        next((name for name in offer if all(name in other for other in offers)), None)
+        for offer in offers
+    )
+    return votes[group.protocol_name] == max(votes.values(), default=0)
+
+
+@action_property("state-transitions", "GroupMetadata.scala:785")
+def _state_transitions(step: CheckedStep) -> bool:
+    """A group changes its state only along the transitions of Kafka's state diagram."""
+    # A step can make several: the last member that leaves also ends the join phase.
     arrows = [MAKES[rule] for rule in step.fired if rule in MAKES]
     state: str = step.old.state
     if step.before.group is None or state == GroupState.DEAD:
@@ -37,56 +88,46 @@ def _goes_along_arrows(step: CheckedStep) -> bool:
         if state != arrow.source:
             return False
         state = arrow.target
-    ended = state == GroupState.DEAD or "log/group-forgotten" in step.fired  # from wherever it is
-    return (ended and step.after.group is None) or state == step.new.state
+    removed = state == GroupState.DEAD or "log/group-forgotten" in step.fired  # from any state
+    return (removed and step.after.group is None) or state == step.new.state
 
 
-def _generation_counts_join_phases(step: CheckedStep) -> bool:
+@action_property("generation", "GroupMetadata.scala:534")
+def _generation(step: CheckedStep) -> bool:
+    """Each end of a join phase raises the generation by one. Nothing else changes it."""
     if step.new.state is GroupState.DEAD or step.after.group is None:
-        return step.new.generation_id == 0  # and the next group begins anew
+        return step.new.generation_id == 0
     ended = sum(rule in ENDS for rule in step.fired)
     return step.new.generation_id == step.old.generation_id + ended
 
 
-def _has_a_leader(group: Group) -> bool:
-    leader = group.member(group.leader) if group.leader is not None else None
-    if group.state in WITHOUT_MEMBERS:
-        return group.leader is None and not group.members
-    if group.state is PREPARING:
-        return (leader is not None) == bool(group.members)
-    return leader is not None and (leader.awaiting_join is None or came_back(group, leader))
-
-
-def came_back(group: Group, member: Member) -> bool:
-    """Whether it waits for its new id to be stored, in a group that is Stable all the while."""
-    static = member.group_instance_id is not None
-    return static and group.state is STABLE and member.awaiting_join is not None
-
-
 def _admissions(step: CheckedStep) -> list[JoinGroupResponse]:
-    """The answers that admit a member to a generation of the group that there is."""
-    others = outlived(step.before)
-    bodies = (each.body for each in step.responses if each.request_id not in others)
+    """The responses that admit a member to a generation of the current group."""
+    orphaned = orphaned_joins(step.before)
+    bodies = (each.body for each in step.responses if each.request_id not in orphaned)
     return [b for b in bodies if isinstance(b, JoinGroupResponse) and b.error_code == 0]
 
 
+@action_property("one-leader", "GroupCoordinator.scala:1237")
 def _one_leader(step: CheckedStep) -> bool:
-    """What the answers say of a generation is what its group says, before as after.
-
-    Whose place a static member has taken is as good as that member.
-    """
+    """A generation has one leader, and every JoinGroup response of the generation names it."""
     same = {GONE: step.new.leader} | step.renamed
-    said = {(a.generation_id, same.get(a.leader, a.leader)) for a in _admissions(step)}
-    said |= {
+    named = {(a.generation_id, same.get(a.leader, a.leader)) for a in _admissions(step)}
+    named |= {
         (group.generation_id, same.get(group.leader or "", group.leader))
         for group in (step.old, step.new)
-        if group.state in {COMPLETING, STABLE}
+        if group.state in IN_GENERATION
     }
-    return len(said) == len({generation_id for generation_id, _ in said})
+    return len(named) == len({generation_id for generation_id, _ in named})
 
 
-def _list_is_the_leaders(step: CheckedStep) -> bool:
-    """The leader gets the list of all, which is the list of those admitted with it."""
+@action_property("member-list", "GroupCoordinator.scala:1228")
+def _member_list(step: CheckedStep) -> bool:
+    """Only the leader gets the member list.
+
+    It gets all members at the end of the join phase, and when it rejoins a Stable group and must
+    skip the assignment (KIP-814).
+    """
     members = {m.member_id for m in step.new.members}
     for answer in _admissions(step):
         listed = {m.member_id for m in answer.members}
@@ -101,69 +142,68 @@ def _list_is_the_leaders(step: CheckedStep) -> bool:
     return True
 
 
-def _in_use(group: Group) -> bool:
-    """Whether the group has a protocol that counts."""
-    return group.state in {COMPLETING, STABLE}
+@invariant("assigned-only-in-stable", "GroupCoordinator.scala:924")
+def _assigned_only_in_stable(group: Group) -> bool:
+    """Members have assignments only in a Stable group."""
+    return group.state is STABLE or not any(m.assignment for m in group.members)
 
 
-def _protocol_is_supported(group: Group) -> bool:
-    return not _in_use(group) or all(
-        group.protocol_name in {p.name for p in m.protocols} for m in group.members
+def _sent(step: CheckedStep) -> dict[str, bytes] | None:
+    """The assignments after the step, as the leader sent them; None if it has not."""
+    body = step.body
+    if "log/assignments-stored" not in step.fired:
+        names = step.renamed
+        assigned = {names.get(m.member_id, m.member_id): m.assignment for m in step.old.members}
+        return assigned if step.old.state is STABLE else None
+    if isinstance(body, SyncGroupRequest):
+        return dict(body.assignments) if body.member_id == step.old.leader else None
+    held = (
+        dict(entry.assignments)
+        for entry in step.before.appends
+        if isinstance(entry, GroupAppend) and entry.generation_id == step.old.generation_id
     )
+    return next(held, None)
 
 
-def _protocol_is_voted(group: Group) -> bool:
-    """Each member votes for the first of its protocols that every member supports."""
-    if not _in_use(group):
+@action_property("assigned-as-sent", "GroupCoordinator.scala:923")
+def _assigned_as_sent(step: CheckedStep) -> bool:
+    """Each member gets the assignment that the leader of the generation sent for it.
+
+    A member that the leader left out gets an empty one. No member gets one before the leader's
+    SyncGroup.
+    """
+    owners = {m.awaiting_sync: m.member_id for m in step.old.members}
+    if isinstance(step.given, Request) and isinstance(step.given.body, SyncGroupRequest):
+        owners[step.given.request_id] = step.given.body.member_id
+    assigned = [
+        (owners[response.request_id], response.body.assignment)
+        for response in step.responses
+        if isinstance(response.body, SyncGroupResponse) and response.body.error_code == 0
+    ]
+    if step.new.state is STABLE:
+        assigned += [(m.member_id, m.assignment) for m in step.new.members]
+    if not assigned:
         return True
-    offers = [[p.name for p in m.protocols] for m in group.members]
-    votes = Counter(
-        next((name for name in offer if all(name in other for other in offers)), None)
-        for offer in offers
+    sent = _sent(step)
+    return sent is not None and all(
+        sent.get(who, b"") == assignment for who, assignment in assigned
     )
-    return votes[group.protocol_name] == max(votes.values(), default=0)
 
 
-INVARIANTS: Final[dict[Property, Callable[[Group], bool]]] = {
-    Property(
-        "leader",
-        "a group has a leader exactly while it has members; in CompletingRebalance and Stable it "
-        "has members, and its leader is one that has joined, or has come back",
-        "GroupMetadata.scala:277",
-    ): _has_a_leader,
-    Property(
-        "protocol-supported",
-        "every member supports the protocol of the generation",
-        "GroupMetadata.scala:436",
-    ): _protocol_is_supported,
-    Property(
-        "protocol-voted",
-        "no protocol has more votes than that of the generation, each member's vote being for the "
-        "first of its own that all support",
-        "GroupMetadata.scala:420",
-    ): _protocol_is_voted,
-}
+@action_property("appended-as-sent", "GroupCoordinator.scala:415")
+def _appended_as_sent(step: CheckedStep) -> bool:
+    """The log gets the assignments that the leader sent.
 
-ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
-    Property(
-        "state-transitions",
-        "the state changes along the arrows of Kafka's state diagram and no others",
-        "GroupMetadata.scala:785",
-    ): _goes_along_arrows,
-    Property(
-        "generation",
-        "the generation is raised by exactly one at each end of a join phase, and never otherwise",
-        "GroupMetadata.scala:534",
-    ): _generation_counts_join_phases,
-    Property(
-        "one-leader",
-        "a generation has one leader, and every answer of the generation names it",
-        "GroupCoordinator.scala:1237",
-    ): _one_leader,
-    Property(
-        "member-list",
-        "only the leader is told the members of the generation: all of them at the end of the join "
-        "phase, and when it is to skip its assignment (KIP-814), as the group is and stays Stable",
-        "GroupCoordinator.scala:1228",
-    ): _list_is_the_leaders,
-}
+    A member that the leader left out gets an empty one.
+    """
+    entries = [entry for entry in appended(step) if isinstance(entry, GroupAppend)]
+    body = step.body
+    if not entries:
+        return True
+    if not isinstance(body, SyncGroupRequest) or body.member_id != step.old.leader:
+        return False
+    sent = dict(body.assignments)
+    expected = {m.member_id: sent.get(m.member_id, b"") for m in step.old.members}
+    return [(e.generation_id, dict(e.assignments)) for e in entries] == [
+        (step.old.generation_id, expected)
+    ]

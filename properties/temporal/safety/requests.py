@@ -1,49 +1,40 @@
-"""Laws of answers: every request has one at most, and commits are taken from whom they may be."""
+"""Properties of requests: commits, responses, fencing and the size of a group."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
-
 from groupcheck.model.rules.membership import ANSWER_REMOVED, REMOVE_MEMBER
 from groupcheck.model.rules.retention import ageless
-from groupcheck.model.state import (
-    Member,
-    OffsetsAppend,
-    ReleaseAppends,
-)
+from groupcheck.model.state import Member, OffsetsAppend, ReleaseAppends
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
     ErrorCode,
     GroupState,
     JoinGroupRequest,
+    JoinGroupResponse,
     OffsetCommitRequest,
     OffsetCommitResponse,
     Request,
     SyncGroupRequest,
 )
+from groupcheck.properties.temporal.property import action_property
 from groupcheck.properties.temporal.step import (
+    WITHOUT_MEMBERS,
     CheckedStep,
-    Property,
     answer_of,
     answered_if_lost,
     appended,
+    error_codes,
     waiting,
 )
 
-EMPTY, PREPARING = GroupState.EMPTY, GroupState.PREPARING_REBALANCE
-COMPLETING, STABLE = GroupState.COMPLETING_REBALANCE, GroupState.STABLE
-WITHOUT_MEMBERS: Final = frozenset({EMPTY, GroupState.DEAD})
 
+def _accepts_commit(step: CheckedStep) -> bool:
+    """Whether the step answers that a commit is stored, stores it, or appends it.
 
-def _accepted(step: CheckedStep) -> bool:
-    """Whether the step takes a commit: answers that it is stored, stores it, or starts to.
-
-    What a release or a marker makes readable was taken before.
+    A release or a marker makes offsets readable that an earlier step accepted.
     """
     answer = answer_of(step)
-    topics = answer.topics if isinstance(answer, OffsetCommitResponse) else ()
-    errors = {partition.error_code for topic in topics for partition in topic.partitions}
+    errors = error_codes(answer) if isinstance(answer, OffsetCommitResponse) else []
     stored = bool(step.new.offsets) and not (
         {*ageless(step.new).offsets} <= {*ageless(step.old).offsets}
     )
@@ -52,73 +43,103 @@ def _accepted(step: CheckedStep) -> bool:
     return ErrorCode.NONE in errors or (stored and not late) or starts
 
 
+@action_property("commits-are-current", "GroupCoordinator.scala:764")
 def _commits_are_current(step: CheckedStep) -> bool:
-    if not _accepted(step):
+    """Only members of the current generation commit offsets, and not in CompletingRebalance.
+
+    A commit without a generation is accepted if the group is Empty or does not exist.
+    """
+    if not _accepts_commit(step):
         return True
     body = step.body
     if not isinstance(body, OffsetCommitRequest):
         return False
     simple = body.generation_id < 0 and step.old.state in WITHOUT_MEMBERS
-    current = body.generation_id == step.old.generation_id and step.old.state is not COMPLETING
+    completing = step.old.state is GroupState.COMPLETING_REBALANCE
+    current = body.generation_id == step.old.generation_id and not completing
     return simple or (step.old.member(body.member_id) is not None and current)
 
 
-def _asked(step: CheckedStep) -> set[int]:
-    """The requests that may be answered by this step."""
+def _answerable(step: CheckedStep) -> set[int]:
+    """The requests without a response before the step, and the request of the step."""
     new = {step.given.request_id} if isinstance(step.given, Request) else set()
     return waiting(step.before) | new
 
 
+@action_property("answered-once", "GroupMetadata.scala:515")
 def _answered_once(step: CheckedStep) -> bool:
+    """A request gets at most one response, and is no longer parked after it."""
     ids = [response.request_id for response in step.responses]
-    asked = _asked(step) | answered_if_lost(step.before)
-    return len(set(ids)) == len(ids) and set(ids) <= asked - waiting(step.after)
-
-
-def _lost_requests_allowed(step: CheckedStep) -> bool:
-    answered = {response.request_id for response in step.responses}
-    lost = _asked(step) - answered - waiting(step.after)
-    return all(any(_may_lose(step, m, i) for m in step.old.members) for i in lost)
-
-
-def _is_taken(step: CheckedStep) -> bool:
-    """Whether the request of the step is not refused: it waits, or was answered without error."""
-    own = getattr(step.given, "request_id", None)
-    answers = (r.body for r in step.responses if r.request_id == own)
-    refused = any(getattr(body, "error_code", ErrorCode.NONE) for body in answers)
-    return not refused
+    answerable = _answerable(step) | answered_if_lost(step.before)
+    return len(set(ids)) == len(ids) and set(ids) <= answerable - waiting(step.after)
 
 
 def _may_lose(step: CheckedStep, member: Member, request_id: int) -> bool:
-    """Whether that is a parked request of that member which may be left without an answer."""
+    """Whether this is a parked request of the member that may stay without a response."""
     body = step.body
-    gone = step.new.member(member.member_id) is None
-    again = getattr(body, "member_id", None) == member.member_id and _is_taken(step)
+    own = getattr(step.given, "request_id", None)
+    answers = (r.body for r in step.responses if r.request_id == own)
+    refused = any(getattr(each, "error_code", ErrorCode.NONE) for each in answers)
+    again = getattr(body, "member_id", None) == member.member_id and not refused
+    removed = step.new.member(member.member_id) is None
     if request_id == member.awaiting_sync:
-        return gone or (again and isinstance(body, SyncGroupRequest))
+        return removed or (again and isinstance(body, SyncGroupRequest))
     if request_id == member.awaiting_join:
-        untold = gone and not REMOVE_MEMBER.has(step.profile.version, ANSWER_REMOVED)
-        return untold or (again and isinstance(body, JoinGroupRequest))
+        silent = removed and not REMOVE_MEMBER.has(step.profile.version, ANSWER_REMOVED)
+        return silent or (again and isinstance(body, JoinGroupRequest))
     return False
 
 
-ACTION_PROPERTIES: Final[dict[Property, Callable[[CheckedStep], bool]]] = {
-    Property(
-        "commits-are-current",
-        "offsets are committed by members of the current generation that need not wait for their "
-        "assignments, or without a generation into a group that is Empty or does not exist",
-        "GroupCoordinator.scala:764",
-    ): _commits_are_current,
-    Property(
-        "answered-once",
-        "every request is answered at most once, and waits no longer once it is",
-        "GroupMetadata.scala:515",
-    ): _answered_once,
-    Property(
-        "unanswered-requests",
-        "a request stays without an answer only if it is a join or sync that its member sent "
-        "anew, a sync whose member is gone or, where the version says so, a join whose member "
-        "is gone",
-        "GroupCoordinator.scala:408",
-    ): _lost_requests_allowed,
-}
+@action_property("unanswered-requests", "GroupCoordinator.scala:408")
+def _unanswered_requests(step: CheckedStep) -> bool:
+    """A request stays without a response only if its member replaced it or was removed.
+
+    A member replaces its parked JoinGroup or SyncGroup by sending another one. A removed member
+    gets no response to its SyncGroup and, in some versions, to its JoinGroup.
+    """
+    answered = {response.request_id for response in step.responses}
+    lost = _answerable(step) - answered - waiting(step.after)
+    return all(any(_may_lose(step, m, i) for m in step.old.members) for i in lost)
+
+
+@action_property("unique-instance-ids", "GroupMetadata.scala:305")
+def _unique_instance_ids(step: CheckedStep) -> bool:
+    """No two members have the same group.instance.id."""
+    named = [m.group_instance_id for m in step.new.members if m.group_instance_id is not None]
+    return len(set(named)) == len(named)
+
+
+def _is_of_another(step: CheckedStep, entry: object) -> bool:
+    """Whether the instance id of the entry belongs to another member id."""
+    owner = step.old.static(getattr(entry, "group_instance_id", None))
+    return owner is not None and getattr(entry, "member_id", "") not in {"", owner}
+
+
+@action_property("fencing", "GroupMetadata.scala:399")
+def _fencing(step: CheckedStep) -> bool:
+    """A request whose group.instance.id belongs to another member is rejected."""
+    # Kafka checks other things first, so the error code varies.
+    if not isinstance(step.given, Request):
+        return True
+    answer, body = answer_of(step), step.given.body
+    named = getattr(body, "members", None) or (body,)
+    errors = error_codes(answer) if answer is not None else []
+    errors += [ErrorCode.NONE] * (len(named) - len(errors))  # without a response it is accepted
+    return not any(
+        _is_of_another(step, entry) and error is ErrorCode.NONE
+        for entry, error in zip(named, errors, strict=False)
+    )
+
+
+@action_property("max-size", "GroupCoordinator.scala:131")
+def _max_size(step: CheckedStep) -> bool:
+    """The end of a join phase admits at most group.max.size members."""
+    completing = step.new.state is GroupState.COMPLETING_REBALANCE
+    if "rebalance/complete" not in step.fired or not completing:
+        return True
+    admitted = [
+        r
+        for r in step.responses
+        if isinstance(r.body, JoinGroupResponse) and r.body.error_code is ErrorCode.NONE
+    ]
+    return len(admitted) <= step.config.group_max_size

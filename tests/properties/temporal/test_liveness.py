@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from groupcheck.model.engine.edits import AddRule, DropEffect, DropGuard, DropRule, ReplaceEffects
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.model.engine.lasso import MarkedStep
 from groupcheck.model.engine.rules import Effect
 from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.instances.instance import Instance, instances, virtual_time_instances
@@ -22,8 +23,8 @@ from groupcheck.model.state import JoinTimer, Member, Pending
 from groupcheck.model.step import Profile, Step
 from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.temporal import liveness
-from groupcheck.properties.temporal.cycles import CycleStep, Obligations, PendingStep
-from groupcheck.properties.temporal.step import Violation
+from groupcheck.properties.temporal.liveness import TICK, marks, shortest_cycle
+from groupcheck.properties.temporal.property import Violation
 from support.spaces import whole
 
 OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
@@ -41,12 +42,12 @@ def by_name(space: StateSpace) -> dict[str, Violation]:
 
 
 def sizes(space: StateSpace) -> dict[str, tuple[int, int]]:
-    """For each broken law how long its path is, and its cycle."""
+    """The lengths of the path and the cycle of each violation."""
     return {prop: (len(each.path), len(each.cycle)) for prop, each in by_name(space).items()}
 
 
-def says(space: StateSpace, path: tuple[TransitionReference, ...]) -> list[str]:
-    """The inputs along a way, by the API or by what they are."""
+def inputs_of(space: StateSpace, path: tuple[TransitionReference, ...]) -> list[str]:
+    """The inputs along a path: the API, or the type."""
     givens = [space.edges[hop.node][hop.edge].given for hop in path]
     return [given.api if isinstance(given, Request) else type(given).__name__ for given in givens]
 
@@ -84,9 +85,9 @@ def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(
 ) -> None:
     found = by_name(newer)["completing-ends"]
     assert found.known is not None
-    assert "KAFKA-12890" in found.known.source
-    assert says(newer, found.path) == ["JoinGroup", "Advance"]
-    assert says(newer, found.cycle) == ["Advance", "Heartbeat"]
+    assert "KAFKA-12890" in found.known.cited("2.7")
+    assert inputs_of(newer, found.path) == ["JoinGroup", "Advance"]
+    assert inputs_of(newer, found.cycle) == ["Advance", "Heartbeat"]
     for hop in found.cycle:
         group = newer.nodes[hop.node].group
         assert group is not None
@@ -95,14 +96,14 @@ def test_in_2_7_completing_rebalance_lasts_as_long_as_the_leader_heartbeats(
 
 def test_in_2_7_a_followers_sync_waits_as_long_as_the_leader_heartbeats(newer: StateSpace) -> None:
     found = by_name(newer)["sync-answered"]
-    assert says(newer, found.path) == [
+    assert inputs_of(newer, found.path) == [
         "JoinGroup",
         "JoinGroup",
         "Advance",
         "Advance",
         "SyncGroup",
     ]
-    assert says(newer, found.cycle) == ["Advance", "Heartbeat"]
+    assert inputs_of(newer, found.cycle) == ["Advance", "Heartbeat"]
 
 
 def test_in_0_10_2_a_first_member_without_protocols_sticks_for_good() -> None:
@@ -110,8 +111,8 @@ def test_in_0_10_2_a_first_member_without_protocols_sticks_for_good() -> None:
     found = by_name(space)
     for prop in ("preparing-ends", "join-answered", "silent-members-removed"):
         assert found[prop].known is not None
-        assert says(space, found[prop].path) == ["JoinGroup"]
-        assert says(space, found[prop].cycle) == ["Advance"]
+        assert inputs_of(space, found[prop].path) == ["JoinGroup"]
+        assert inputs_of(space, found[prop].cycle) == ["Advance"]
 
 
 def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
@@ -131,9 +132,9 @@ def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
 def test_a_request_is_followed_under_the_name_that_its_member_has_in_each_node(
     newer: StateSpace, prop: str, field: str
 ) -> None:
-    pending = {prop.name: pending for prop, pending in liveness._pending_steps(newer).items()}
+    pending = {each.name: steps for each, steps in liveness._pending_steps(newer).items()}
     assert pending[prop]
-    for node, who in (end for pending_step in pending[prop] for end in pending_step[:2]):
+    for node, who in (end for each in pending[prop] for end in each.step[:2]):
         group = newer.nodes[node].group
         assert group is not None
         assert getattr(group.member(who), field) is not None
@@ -159,7 +160,7 @@ def test_in_4_1_an_absent_static_member_prolongs_a_join_phase_or_is_kept_by_othe
     found = by_name(space)
     assert found.keys() == {"preparing-ends", "silent-members-removed"}
     assert all(each.known for each in found.values())
-    cycles = {prop: says(space, each.cycle) for prop, each in found.items()}
+    cycles = {prop: inputs_of(space, each.cycle) for prop, each in found.items()}
     assert cycles["preparing-ends"] == ["Advance", "Heartbeat"]
     assert cycles["silent-members-removed"] == ["Advance", "LeaveGroup", "JoinGroup"]
 
@@ -247,56 +248,46 @@ def test_assignments_that_are_lost_at_the_release_violate_sync_answered() -> Non
     assert not any(space.nodes[hop.node].holding for hop in found.cycle)
 
 
+def marked(steps: list[tuple[int, int, bool]], held: frozenset[int]) -> list[MarkedStep[int]]:
+    """Steps of a graph, by their ends and whether time passes; appends are held in some nodes."""
+    return [
+        MarkedStep(here, there, marks(tick=tick, holding=here in held))
+        for here, there, tick in steps
+    ]
+
+
 def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
     # Held at 1 and 2, where time passes; free at 3, which is on the longer way back.
-    pending = [
-        PendingStep(0, 1, tick=False),
-        PendingStep(1, 2, tick=True),
-        PendingStep(2, 1, tick=False),
-    ]
-    held = {0: False, 1: True, 2: True, 3: False}
-    assert Obligations(pending).cycle(lambda node: node, held.__getitem__) is None
-    pending += [PendingStep(2, 3, tick=False), PendingStep(3, 1, tick=False)]
-    assert Obligations(pending).cycle(lambda node: node, held.__getitem__) == [
-        CycleStep(1, 2, tick=True),
-        CycleStep(2, 3, tick=False),
-        CycleStep(3, 1, tick=False),
-    ]
+    steps, held = [(0, 1, False), (1, 2, True), (2, 1, False)], frozenset({1, 2})
+    assert shortest_cycle(marked(steps, held), lambda node: node) is None
+    longer = [(2, 3, False), (3, 1, False)]
+    cycle = shortest_cycle(marked(steps + longer, held), lambda node: node)
+    assert cycle == marked([(1, 2, True), *longer], held)
 
 
-@given(
-    st.lists(st.builds(PendingStep, NODES, NODES, st.booleans(), st.sampled_from([(), (0,)]))),
-    st.frozensets(NODES),
-    st.sampled_from([None, 0]),
-)
-def test_there_is_a_cycle_exactly_if_one_can_go_on_for_ever(
-    pending: list[PendingStep[int]], held: frozenset[int], why: int | None
+@given(st.lists(st.tuples(NODES, NODES, st.booleans())), st.frozensets(NODES))
+def test_there_is_a_cycle_exactly_if_an_obligation_can_stay_pending_forever(
+    steps: list[tuple[int, int, bool]], held: frozenset[int]
 ) -> None:
     """By the definition: a walk that returns, over a tick and a node where nothing is held."""
-    cycle = Obligations(pending, why).cycle(lambda node: node, held.__contains__)
-    taken = {
-        pending_step[:3]
-        for pending_step in pending
-        if why in pending_step.covers or not pending_step.covers
-    }
-    assert (cycle is not None) == _goes_on(taken, held)
+    cycle = shortest_cycle(marked(steps, held), lambda node: node)
+    assert (cycle is not None) == _goes_on(set(steps), held)
     if cycle is not None:
-        assert any(leg.tick for leg in cycle)
-        assert any(leg.here not in held for leg in cycle)
-        for leg, after in pairwise([*cycle, cycle[0]]):
-            assert leg.there == after.here
-            assert leg in taken or (not leg.tick and (*leg[:2], True) in taken)
-        assert cycle[0].here == min(leg.here for leg in cycle)
+        assert set(cycle) <= set(marked(steps, held))
+        assert any(TICK in step.marks for step in cycle)
+        assert any(step.here not in held for step in cycle)
+        assert all(step.there == after.here for step, after in pairwise([*cycle, cycle[0]]))
+        assert cycle[0].here == min(step.here for step in cycle)
 
 
-def _goes_on(taken: set[tuple[int, int, bool]], held: frozenset[int]) -> bool:
-    """All walks from each node, with what they have met; there are finitely many such ends."""
+def _goes_on(steps: set[tuple[int, int, bool]], held: frozenset[int]) -> bool:
+    """Whether a walk from a node returns to it over a tick and a free node."""
     for begin in range(NODE_COUNT):
         ends = {(begin, False, begin not in held)}
         while True:
             more = ends | {
                 (there, ticked or tick, free or there not in held)
-                for here, there, tick in taken
+                for here, there, tick in steps
                 for at, ticked, free in ends
                 if at == here
             }

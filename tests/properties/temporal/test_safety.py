@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 from typing import Any, NamedTuple, cast
 
 import pytest
@@ -39,14 +38,14 @@ from groupcheck.model.vocabulary import (
     SyncGroupResponse,
 )
 from groupcheck.properties.temporal import liveness, safety
-from groupcheck.properties.temporal.step import KNOWN_VIOLATIONS, Violation
+from groupcheck.properties.temporal.known_violations import KNOWN_VIOLATIONS
+from groupcheck.properties.temporal.property import Violation
 from support.economy import slow_if
 from support.edits import replace_effect
 from support.spaces import whole
 from support.tlc_record import recorded
 
 OLD, NEW, NEWEST = PROFILES["0.10.2"], PROFILES["2.7"], PROFILES["4.1"]
-PAGE = Path(__file__).parents[3] / "docs" / "properties.md"
 ANSWER_JOINS = "answer every parked JoinGroup, restart every session timer"
 
 
@@ -493,25 +492,6 @@ def test_a_violation_that_is_not_expected_of_the_version_is_reported_before_an_e
     found = by_name(explored(profile, "membership", 1))["answered-once"]
     assert found.known is None
     assert len(found.path) == 3
-
-
-def _rows(properties: tuple[Any, ...]) -> list[str]:
-    return [f"| `{prop.name}` | {prop.words} | {prop.source} |" for prop in properties]
-
-
-def test_the_page_lists_every_property_and_every_expected_violation_in_order() -> None:
-    rows = [
-        *_rows(safety.PROPERTIES),
-        *_rows(liveness.PROPERTIES),
-        *(
-            f"| {each.profile} | {', '.join(f'`{prop}`' for prop in each.properties)} "
-            f"| {each.words} | {each.source} |"
-            for each in KNOWN_VIOLATIONS
-        ),
-    ]
-    page = PAGE.read_text(encoding="utf-8").splitlines()
-    heads = ("| property |", "| profile |", "| ---")
-    assert [line for line in page if line.startswith("|") and not line.startswith(heads)] == rows
 
 
 def test_names_of_properties_are_unique_and_every_expected_violation_is_of_a_property() -> None:

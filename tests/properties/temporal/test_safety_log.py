@@ -19,7 +19,7 @@ from groupcheck.model.storing import revert
 from groupcheck.model.storing.records import record_offsets
 from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.temporal import safety
-from groupcheck.properties.temporal.step import Violation
+from groupcheck.properties.temporal.property import Violation
 from support.edits import replace_effect
 
 NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
@@ -149,7 +149,7 @@ def test_deferred_answers_that_are_not_sent_at_the_release_violate_unanswered() 
 def test_a_failed_append_that_removes_a_group_that_was_written_is_an_unexpected_violation() -> None:
     known = by_name(explored(NEWEST, "failing"))["only-empty-groups-removed"].known
     assert known is not None
-    assert known.profile == "4.1"
+    assert known.sources.keys() == {"4.1"}
 
     @partial(Effect, "append the offsets, and remove the group if that fails")
     def forget(step: Step, request: Request) -> None:
