@@ -99,8 +99,8 @@ def test_an_explanation_names_the_rule_and_the_earlier_rule() -> None:
 
 
 def test_an_explanation_names_a_rule_that_needs_a_missing_member() -> None:
-    nobody = Request(2, 3, ALIVE._replace(member_id="nobody"))
-    finding = _seen(*JOINED, nobody, answers={2: HeartbeatResponse(ErrorCode.NONE)})
+    stranger = Request(2, 3, ALIVE._replace(member_id="nobody"))
+    finding = _seen(*JOINED, stranger, answers={2: HeartbeatResponse(ErrorCode.NONE)})
     assert _reasons(explain(finding))["heartbeat/alive"] == "heartbeat/unknown-member"
     leave = Request(2, 3, LeaveGroupRequest(GROUP_ID, (MemberIdentity("nobody"),)))
     left = LeaveGroupResponse(ErrorCode.NONE, (MemberResponse("nobody", None, ErrorCode.NONE),))
@@ -131,8 +131,8 @@ def test_an_early_answer_is_explained_by_the_timer_that_has_time_left() -> None:
 
 
 def test_an_answer_before_the_append_completes_is_explained_by_its_release() -> None:
-    told = SyncGroupResponse(ErrorCode.NONE, "consumer", "range", b"a")
-    finding = _seen(*JOINED, HoldAppends(), Request(2, 3, SYNC), answers={2: told})
+    early = SyncGroupResponse(ErrorCode.NONE, "consumer", "range", b"a")
+    finding = _seen(*JOINED, HoldAppends(), Request(2, 3, SYNC), answers={2: early})
     assert "log/release" in _reasons(explain(finding))
 
 

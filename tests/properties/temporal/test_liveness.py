@@ -204,7 +204,7 @@ def test_a_sync_that_is_not_answered_with_the_assignments_violates_sync_answered
     assert (len(found.path), len(found.cycle)) == (3, 1)
 
 
-def test_a_session_timer_that_restarts_when_it_fires_violates_silence_ends() -> None:
+def test_a_session_timer_that_restarts_when_it_fires_violates_silent_members_removed() -> None:
     @partial(Effect, "restart the session timer")
     def restart(step: Step, member: Member) -> None:
         restart_session(step, cast("Member", step.existing.member(member.member_id)))
@@ -214,7 +214,7 @@ def test_a_session_timer_that_restarts_when_it_fires_violates_silence_ends() -> 
     assert sizes(explored(profile, 1))["silent-members-removed"] == (2, 2)
 
 
-def test_a_pending_member_id_that_is_never_dropped_violates_silence_ends() -> None:
+def test_a_pending_member_id_that_is_never_dropped_violates_silent_members_removed() -> None:
     @partial(Effect, "restart the timer of the pending member id")
     def restart(step: Step, pending: Pending) -> None:
         step.group = step.existing._replace(pending=(pending._replace(left_ms=150_000),))

@@ -390,7 +390,7 @@ def test_a_rule_with_another_effect_violates_the_property_in_the_fewest_steps(fa
     assert fault.rule in space.edges[last.node][last.edge].fired
 
 
-def test_a_group_that_admits_more_members_than_group_max_size_violates_within_size() -> None:
+def test_a_group_that_admits_more_members_than_group_max_size_violates_max_size() -> None:
     @partial(Effect, "add another member if the request has no member id")
     def admit(step: Step, request: Request) -> None:
         named = cast("Any", request.body).member_id
@@ -468,7 +468,7 @@ def test_a_join_of_a_removed_member_stays_unanswered_only_where_the_version_says
     assert len(found.path) == 3
 
 
-def test_a_member_that_is_dropped_although_it_joined_in_time_violates_removed_in_time() -> None:
+def test_a_member_that_is_dropped_although_it_joined_in_time_violates_no_early_removal() -> None:
     @partial(Effect, "drop every member, and end the join phase")
     def drop_all(step: Step, _subject: object) -> None:
         drop_members(step, [m.member_id for m in step.members])
@@ -538,13 +538,13 @@ def test_a_leader_that_is_to_skip_its_assignment_before_there_is_any_violates_me
     assert found.known is None
 
 
-def test_in_4_1_the_heartbeat_of_a_fenced_member_is_an_unexpected_violation_of_fenced() -> None:
+def test_in_4_1_the_heartbeat_of_a_fenced_member_is_an_unexpected_violation_of_fencing() -> None:
     unfenced = NEWEST.edited(DropRule("heartbeat/fenced"))
     found = by_name(explored(unfenced, "static", 2))["fencing"]
     assert found.known is None
 
 
-def test_a_member_that_is_removed_by_the_sync_timer_after_its_sync_violates_removed_in_time() -> (
+def test_a_member_that_is_removed_by_the_sync_timer_after_its_sync_violates_no_early_removal() -> (
     None
 ):
     @partial(Effect, "remove every member, and prepare a rebalance")

@@ -87,7 +87,7 @@ def test_a_load_that_changes_what_was_recorded_violates_a_property(
     assert (len(found.path), found.known) == (steps, None)
 
 
-def test_a_commit_that_is_acknowledged_and_not_recorded_violates_offsets_survive() -> None:
+def test_a_commit_that_is_acknowledged_and_not_recorded_violates_offsets_durable() -> None:
     @partial(Effect, "append the offsets, which are not in the log")
     def lose(step: Step, request: Request) -> None:
         log, appended = step.log, step.appended
@@ -97,7 +97,7 @@ def test_a_commit_that_is_acknowledged_and_not_recorded_violates_offsets_survive
     assert len(by_name(explored(storing(NEW, lose), "failover"))["offsets-durable"].path) == 1
 
 
-def test_a_commit_that_fails_and_is_recorded_violates_failed_appends_leave_nothing() -> None:
+def test_a_commit_that_fails_and_is_recorded_violates_failed_append_without_effect() -> None:
     @partial(Effect, "record the offsets, although the append may fail")
     def record(step: Step, request: Request) -> None:
         if step.failing is not None:
@@ -109,7 +109,7 @@ def test_a_commit_that_fails_and_is_recorded_violates_failed_appends_leave_nothi
     assert len(found["failed-append-without-effect"].path) == 2
 
 
-def test_an_unload_that_answers_no_parked_request_violates_lost_are_told() -> None:
+def test_an_unload_that_answers_no_parked_request_violates_unload_answers_requests() -> None:
     @partial(Effect, "unload the partition without an answer")
     def unload(step: Step, _subject: object) -> None:
         step.group, step.appends, step.serving = None, (), Serving.UNLOADED
@@ -118,7 +118,7 @@ def test_an_unload_that_answers_no_parked_request_violates_lost_are_told() -> No
     assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 2
 
 
-def test_a_shutdown_that_unloads_without_an_answer_violates_lost_are_told() -> None:
+def test_a_shutdown_that_unloads_without_an_answer_violates_unload_answers_requests() -> None:
     assert "unload-answers-requests" not in by_name(explored(NEWEST, "failover"))
 
     @partial(Effect, "unload the partition without an answer")
@@ -131,7 +131,7 @@ def test_a_shutdown_that_unloads_without_an_answer_violates_lost_are_told() -> N
     assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 2
 
 
-def test_deferred_answers_that_are_lost_without_an_answer_violate_lost_are_told() -> None:
+def test_deferred_answers_that_are_lost_without_an_answer_violate_unload_answers_requests() -> None:
     @partial(Effect, "forget every request that waits")
     def forget(step: Step, _error: object) -> None:
         step.appends = ()
@@ -140,7 +140,7 @@ def test_deferred_answers_that_are_lost_without_an_answer_violate_lost_are_told(
     assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 3
 
 
-def test_deferred_answers_that_are_not_sent_at_the_release_violate_unanswered() -> None:
+def test_deferred_answers_that_are_not_sent_at_the_release_violate_unanswered_requests() -> None:
     silent = NEWEST.edited(DropEffect("log/answer-released", "send the answer"))
     found = by_name(explored(silent, "failover"))["unanswered-requests"]
     assert (len(found.path), found.known) == (3, None)
@@ -162,7 +162,7 @@ def test_a_failed_append_that_removes_a_group_that_was_written_is_an_unexpected_
     assert by_name(explored(forgetful, "failing"))["only-empty-groups-removed"].known is None
 
 
-def test_a_commit_that_another_coordinator_accepts_violates_refused_elsewhere() -> None:
+def test_a_commit_that_another_coordinator_accepts_violates_unavailable_changes_nothing() -> None:
     accepting = NEW.edited(DropRule("commit/not-coordinator"))
     assert len(by_name(explored(accepting, "failover"))["unavailable-changes-nothing"].path) == 2
 
