@@ -1,7 +1,6 @@
 """Keeps words of this project's old private dialect out of code, help, messages and pages.
 
-A failure lists FILE:LINE:WORD and the number of words in each folder. Run this file to see the
-numbers of the folders that are not clean yet.
+A failure lists FILE:LINE:WORD and the number of words in each folder.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
-
-import pytest
 
 from support.marked_tests import ROOT
 
@@ -77,30 +74,14 @@ ALLOWED: Final = {
     "nobody's": "a member id in examples",
 }
 
-# Folders and files that still have old words. The aim is an empty list.
-REST: Final = (
-    *(f"docs/{page}.md" for page in ("explore", "properties")),
-    "pipeline",
-    *(f"properties/{name}" for name in ("brokers", "findings", "temporal")),
-    *(f"properties/{name}" for name in ("long_runs", "ports")),
-    *(f"tests/{name}" for name in ("pipeline", "properties")),
-)
-
 _WORDS: Final = re.compile(r"(?<![\w-])(?:" + "|".join(RETIRED) + r")(?![\w-])", re.IGNORECASE)
 _ALLOWED: Final = re.compile("|".join(map(re.escape, ALLOWED)))
 
 
 def test_no_file_has_a_retired_word() -> None:
-    found = [each for path in _files() if not _is_in_rest(path) for each in _retired(path)]
+    found = [each for path in _files() for each in _retired(path)]
     shown = "\n".join(found[:MOST])
     assert not found, f"use the terms of {GLOSSARY}; {_per_folder(found)}\n{shown}"
-
-
-def test_the_rest_has_no_retired_word() -> None:
-    found = [each for path in _files() if _is_in_rest(path) for each in _retired(path)]
-    if found:
-        pytest.xfail(f"not yet: {_per_folder(found)}")
-    assert not REST, "every file is clean: empty the list"
 
 
 def _per_folder(found: list[str]) -> str:
@@ -116,10 +97,6 @@ def _files() -> Iterator[Path]:
         is_text = path.suffix in SUFFIXES or path.parts[0] == ".ci"
         if is_text and path.name != Path(__file__).name and (ROOT / path).is_file():
             yield path
-
-
-def _is_in_rest(path: Path) -> bool:
-    return any(path.is_relative_to(each) for each in REST)
 
 
 def _retired(path: Path) -> list[str]:
