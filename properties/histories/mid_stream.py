@@ -108,22 +108,29 @@ class MidStreamChecker(ExchangeChecker):
         self._instances: set[str] = set()  # whose members are known
 
     def _go_on(self, given: Input, answers: list[Response], held: list[Response]) -> None:
-        asked, kept = self.run.oracle.requests, [*held]
+        asked = self.run.oracle.requests
         number = given.request_id if isinstance(given, Request) else None
         of_known = [a for a in answers if a.request_id in asked or a.request_id == number]
-        try:
+        if self._known and self.now_ms > self._open_until_ms:
             super().take(given, of_known, held)
-        except FoundError:
-            if self._known and self.now_ms > self._open_until_ms:
-                raise
-            held[:] = kept
-            self._lose()
+        elif not self._is_allowed(given, of_known, held):
             self._begin(given, answers, held)
             return
         self.checked = self._known
         if not self._known:
             self._known = all(map(_is_settled, self.run.oracle.states))
             self.ever = self.ever or self._known
+
+    def _is_allowed(self, given: Input, answers: list[Response], held: list[Response]) -> bool:
+        """Whether the possible states allow an exchange; if not, the state is unknown again."""
+        kept = [*held]
+        try:
+            super().take(given, answers, held)
+        except FoundError:
+            held[:] = kept
+            self._lose()
+            return False
+        return True
 
     def _is_any(self, given: Input) -> bool:
         """Whether it may have any response, and changes no member."""
@@ -165,7 +172,6 @@ class MidStreamChecker(ExchangeChecker):
         if joined is None or "time/ghost-expired" in self._profile.rules:
             return
         self._lose()
-        kept = [*held]
         oracle = self.run.oracle
         for member_id, asked in joined.asked.items():
             if asked is not given:
@@ -173,11 +179,8 @@ class MidStreamChecker(ExchangeChecker):
             if asked is not given or asked.body.member_id:  # type: ignore[union-attr]
                 oracle.bind(member_id, f"#{asked.request_id}")
         oracle.states = [Coordinator(each, self._holding) for each in self._before(joined, given)]
-        try:
-            super().take(given, [a for a in answers if a.request_id in joined.numbers], held)
-        except FoundError:
-            held[:] = kept
-            self._lose()
+        of_members = [a for a in answers if a.request_id in joined.numbers]
+        if not self._is_allowed(given, of_members, held):
             return
         if not all(_completes(state) for state in oracle.states):  # more has happened
             self._lose()

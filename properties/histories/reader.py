@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
@@ -180,17 +181,15 @@ class _Asked(NamedTuple):
     groups: tuple[str, ...]
 
 
+@dataclass(slots=True)
 class _Group:
     """How many of the session's faults, releases and gaps the events of a group include."""
 
-    __slots__ = ("faults", "gap", "holds", "line", "releases")
-
-    def __init__(self, faults: int, releases: int) -> None:
-        self.faults = faults
-        self.releases = releases
-        self.holds = False
-        self.gap = ""
-        self.line = 0  # of its last event
+    faults: int
+    releases: int
+    holds: bool = False
+    gap: str = ""
+    line: int = 0  # of its last event
 
 
 class _Session:
