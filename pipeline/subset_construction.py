@@ -1,41 +1,46 @@
 """Subset construction: the states that an automaton may be in after the symbols seen so far.
 
-The symbols are those of the user. A move with the symbol None is not seen. A move may have a
-weight, such as what it does to a counter; weights of successive moves are combined.
+The symbols are those of the user. A move with the symbol None is not seen. A move may change a
+counter; the changes of successive moves are combined.
 """
 
 from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, Final, Generic, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 
-class Weight(Protocol):
-    """What a move does besides its change of state."""
+class Count(NamedTuple):
+    """What happens to a counter: it restarts at 0 or becomes `unknown`, and then it grows."""
 
-    def then(self, other: Self) -> Self:
+    restarts: bool = False
+    grows: int = 0
+    unknown: bool = False
+
+    def of(self, counter: int | None) -> int | None:
+        """The counter after it; None if unknown."""
+        before = 0 if self.restarts else counter
+        return None if self.unknown or before is None else before + self.grows
+
+    def then(self, other: Count) -> Count:
         """This, and then another."""
+        if other.restarts or other.unknown:
+            return other
+        return self._replace(grows=self.grows + other.grows)
 
 
-class Unweighted(NamedTuple):
-    """The weight of moves that only change the state."""
-
-    def then(self, other: Unweighted) -> Unweighted:
-        """The same."""
-        return other
-
-
-UNWEIGHTED: Final = Unweighted()
+SAME: Final = Count()
+MOST_GROWS: Final = 1  # without a limit, moves that are not seen would count on for ever
 S = TypeVar("S", bound=Hashable)
-W = TypeVar("W", bound=Weight)
+Moves = dict[tuple[Count, int], tuple[str, ...]]  # the counts and targets, with the rules
 
 
-class Automaton(Generic[S, W]):
-    """States by number; `moves` has for each symbol the weights and targets, with the rules."""
+class Automaton(Generic[S]):
+    """States by number; `moves` has the moves of each state, by symbol."""
 
     def __init__(self) -> None:
-        self.moves: list[dict[S | None, dict[tuple[W, int], tuple[str, ...]]]] = []
+        self.moves: list[dict[S | None, Moves]] = []
 
     def new(self) -> int:
         """Add a state without moves."""
@@ -43,14 +48,19 @@ class Automaton(Generic[S, W]):
         return len(self.moves) - 1
 
     def add(
-        self, start: int, symbol: S | None, weight: W, target: int, rules: tuple[str, ...] = ()
+        self,
+        start: int,
+        symbol: S | None,
+        target: int,
+        count: Count = SAME,
+        rules: tuple[str, ...] = (),
     ) -> None:
         """Add a move by these rules of the model."""
-        self.moves[start].setdefault(symbol, {}).setdefault((weight, target), rules)
+        self.moves[start].setdefault(symbol, {}).setdefault((count, target), rules)
 
-    def seen_as(self, look: Callable[[S], S | None]) -> Automaton[S, W]:
+    def seen_as(self, look: Callable[[S], S | None]) -> Automaton[S]:
         """The automaton for an observer that cannot distinguish, or see, some symbols."""
-        found: Automaton[S, W] = Automaton()
+        found: Automaton[S] = Automaton()
         for moves in self.moves:
             state = found.moves[found.new()]
             for symbol, targets in moves.items():
@@ -58,83 +68,77 @@ class Automaton(Generic[S, W]):
         return found
 
 
-class Reached(NamedTuple, Generic[W]):
+class Reached(NamedTuple):
     """The states after a symbol.
 
     Args:
-        weight: of the move.
-        then: the sets of states after further moves that are not seen, each with their weight.
+        count: of the move.
+        then: the sets of states after further moves that are not seen, each with their count.
         about: what the user's `describe` returns for the targets of the move.
 
     """
 
-    weight: W
-    then: tuple[tuple[W, int], ...]
+    count: Count
+    then: tuple[tuple[Count, int], ...]
     about: Any
 
 
-class Subsets(Generic[S, W]):
+class Subsets(Generic[S]):
     """Sets of states, by number; each is made once.
 
     Args:
         automaton: the automaton.
-        unit: the weight that changes nothing.
-        within: which combined weights are followed.
         describe: a function of the states that a move leads to, for `Reached.about`.
 
     """
 
     def __init__(
         self,
-        automaton: Automaton[S, W],
-        unit: W,
-        within: Callable[[W], bool] = lambda _: True,
+        automaton: Automaton[S],
         describe: Callable[[frozenset[int]], Any] = len,
     ) -> None:
         self._moves = automaton.moves
-        self._unit, self._within, self._describe = unit, within, describe
+        self._describe = describe
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
-        self._steps: dict[tuple[int, Hashable], tuple[Reached[W], ...]] = {}
+        self._steps: dict[tuple[int, Hashable], tuple[Reached, ...]] = {}
         self._packed: dict[int, bytes] = {}
         self.all = self.number(frozenset(range(len(automaton.moves))))
 
-    def step(
-        self, number: int, key: Hashable, matches: Callable[[S], bool]
-    ) -> tuple[Reached[W], ...]:
+    def step(self, number: int, key: Hashable, matches: Callable[[S], bool]) -> tuple[Reached, ...]:
         """The states after a symbol that `matches`; `key` stands for `matches`."""
         if (number, key) not in self._steps:
-            targets: dict[W, set[int]] = {}
+            targets: dict[Count, set[int]] = {}
             for state in self._sets[number]:
                 for symbol, moves in self._moves[state].items():
                     if symbol is not None and matches(symbol):
-                        for weight, target in moves:
-                            targets.setdefault(weight, set()).add(target)
+                        for count, target in moves:
+                            targets.setdefault(count, set()).add(target)
             self._steps[number, key] = tuple(
-                Reached(weight, self.closed(each), self._describe(frozenset(each)))
-                for weight, each in targets.items()
+                Reached(count, self.closed(each), self._describe(frozenset(each)))
+                for count, each in targets.items()
             )
         return self._steps[number, key]
 
-    def closed(self, states: Iterable[int]) -> tuple[tuple[W, int], ...]:
+    def closed(self, states: Iterable[int]) -> tuple[tuple[Count, int], ...]:
         """The sets of states that are reached from states by moves that are not seen."""
-        seen = {(self._unit, state) for state in states}
+        seen = {(SAME, state) for state in states}
         todo = list(seen)
         while todo:
             before, state = todo.pop()
-            for weight, target in self._moves[state].get(None, ()):
-                after = before.then(weight)
-                if (after, target) not in seen and self._within(after):
+            for count, target in self._moves[state].get(None, ()):
+                after = before.then(count)
+                if (after, target) not in seen and after.grows <= MOST_GROWS:
                     seen.add((after, target))
                     todo.append((after, target))
-        sets: dict[W, set[int]] = {}
-        for weight, state in seen:
-            sets.setdefault(weight, set()).add(state)
-        return tuple((weight, self.number(frozenset(each))) for weight, each in sets.items())
+        sets: dict[Count, set[int]] = {}
+        for count, state in seen:
+            sets.setdefault(count, set()).add(state)
+        return tuple((count, self.number(frozenset(each))) for count, each in sets.items())
 
-    def next(self, number: int) -> dict[S, dict[tuple[W, int], tuple[str, ...]]]:
+    def next(self, number: int) -> dict[S, Moves]:
         """The symbols that may be seen next, with the moves of each."""
-        found: dict[S, dict[tuple[W, int], tuple[str, ...]]] = {}
+        found: dict[S, Moves] = {}
         for state in self._sets[number]:
             for symbol, moves in self._moves[state].items():
                 if symbol is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, cached_property, reduce
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from groupcheck.model.exploring.projection import ABSENT, state_of
 from groupcheck.model.instances.instance import Instance, instances
@@ -20,10 +20,11 @@ from groupcheck.model.state import Coordinator, Serving
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import Request
-from groupcheck.pipeline.logs.log_events import SAME, Count, LogEvent, printed
-from groupcheck.pipeline.subset_construction import Automaton, Subsets
+from groupcheck.pipeline.logs.log_events import LogEvent, printed
+from groupcheck.pipeline.subset_construction import SAME, Automaton, Count, Subsets
 from groupcheck.pipeline.transitions import Transition, state_name
 
+Row = dict[str, Any]
 MEMBERS: Final = 2  # with two every rule is reached
 # Without these, steps are missing; the other instances add no step to them
 # (python bench/pipeline.py --instances).
@@ -117,7 +118,7 @@ class Shown(NamedTuple):
     transition: Transition
 
 
-class LogAutomaton(Automaton[LogEvent, Count]):
+class LogAutomaton(Automaton[LogEvent]):
     """The automaton of a version, and its sets of states."""
 
     def __init__(self, steps: Iterator[Shown]) -> None:
@@ -126,8 +127,7 @@ class LogAutomaton(Automaton[LogEvent, Count]):
         self._ends: dict[int, Transition] = {}  # where a step ends, before its last count
         for step in steps:
             self._add(step)
-        # (Without the limit, steps that print nothing would count on for ever.)
-        self.sets = Subsets(self, SAME, lambda count: count.grows < 2, self._steps_ended)
+        self.sets = Subsets(self, self._steps_ended)
 
     @cached_property
     def lost(self) -> int:
@@ -154,17 +154,17 @@ class LogAutomaton(Automaton[LogEvent, Count]):
         before, after = self._number(step.before), self._number(step.after)
         if not step.events:
             if (before, step.last) != (after, SAME):
-                self.add(before, None, step.last, after)
+                self.add(before, None, after, step.last)
             return
         rests = (step.events[at:] for at in range(1, len(step.events)))
         chain = [before]
         chain += [self._number((rest, step.last, step.after, step.transition)) for rest in rests]
         end = self._number((step.transition, step.last, step.after))
         self._ends[end] = step.transition
-        self.add(end, None, step.last, after)
+        self.add(end, None, after, step.last)
         chain.append(end)
         for at, (event, count) in enumerate(step.events):
-            self.add(chain[at], event, count, chain[at + 1])
+            self.add(chain[at], event, chain[at + 1], count)
             if step.together and event.what in BATCH:
                 again = self._number(
                     (step.events[at:], step.last, step.after, step.transition, "again")
@@ -176,9 +176,61 @@ class LogAutomaton(Automaton[LogEvent, Count]):
         start, again, following = states
         for what in BATCH:
             other = event._replace(what=what)
-            self.add(start, other, count, again)
-            self.add(again, other, SAME, again)
-            self.add(again, other, SAME, following)
+            self.add(start, other, again, count)
+            self.add(again, other, again)
+            self.add(again, other, following)
+
+
+class StateSets:
+    """The state sets that the lines so far allow; at first any state, in any generation."""
+
+    def __init__(self, automaton: LogAutomaton) -> None:
+        self._automaton = automaton
+        self._sets = automaton.sets
+        self._at: dict[int | None, int] = {}
+        self.any_state()
+
+    def any_state(self) -> None:
+        """The group may be in any state."""
+        self._at = {None: self._sets.all}
+
+    def lost(self) -> None:
+        """Another coordinator has had the group until now."""
+        self._at = {None: self._automaton.lost}
+
+    def __len__(self) -> int:
+        return sum(map(self._sets.size, self._at.values()))
+
+    def take(self, line: EventPattern, generation: int | None) -> frozenset[Transition] | None:
+        """Take a line with this generation, or none; None if no state allows it.
+
+        Returns the transitions that may end with the line; none if one of them may continue.
+        """
+        found: dict[int | None, int] = {}
+        ended: set[frozenset[Transition] | None] = set()
+        for before, states in self._at.items():
+            for reached in self._sets.step(states, line, line.matches):
+                at = reached.count.of(before)
+                if generation is not None and at not in {None, generation}:
+                    continue
+                ended.add(reached.about)
+                for count, more in reached.then:
+                    after = count.of(at if generation is None else generation)
+                    found[after] = self._sets.union(found.get(after, more), more)
+        if not found:
+            return None
+        self._at = found
+        if None in ended:
+            return frozenset()
+        return frozenset(each for one in ended for each in one or ())
+
+    def next(self) -> Iterator[tuple[LogEvent, Row]]:
+        """The log events that may come next, with what their lines would tell."""
+        for generation, states in self._at.items():
+            for event, moves in sorted(self._sets.next(states).items()):
+                for count in {count for count, _ in moves}:
+                    row = {"what": event.what, "generation": count.of(generation)}
+                    yield event, {**row, "state": event.state, "because": event.why}
 
 
 @cache

@@ -24,6 +24,7 @@ from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
+from groupcheck.pipeline.subset_construction import SAME, Count
 
 # The rules that begin a generation.
 COUNTS: Final = frozenset(
@@ -117,26 +118,6 @@ class LogEvent(NamedTuple):
     why: str
 
 
-class Count(NamedTuple):
-    """What happens to the generation: it restarts at 0 or becomes `unknown`, and then it grows."""
-
-    restarts: bool = False
-    grows: int = 0
-    unknown: bool = False
-
-    def of(self, generation: int | None) -> int | None:
-        """The generation after it; None if unknown."""
-        before = 0 if self.restarts else generation
-        return None if self.unknown or before is None else before + self.grows
-
-    def then(self, other: Count) -> Count:
-        """This, and then another."""
-        if other.restarts or other.unknown:
-            return other
-        return self._replace(grows=self.grows + other.grows)
-
-
-SAME: Final = Count()
 RESTARTED: Final = Count(restarts=True)
 LOADED_ONE: Final = Count(unknown=True)  # the generation is that of the loaded record
 

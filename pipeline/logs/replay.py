@@ -10,11 +10,10 @@ from typing import Final
 
 from groupcheck.model.vocabulary import GroupState
 from groupcheck.pipeline.history_replay import HistoryReplay, Row
-from groupcheck.pipeline.logs.automaton import EventPattern, automaton
+from groupcheck.pipeline.logs.automaton import EventPattern, StateSets, automaton
 from groupcheck.pipeline.logs.brokers import Brokers
 from groupcheck.pipeline.logs.log_events import PRINTS, LogEvent, rules_of
 from groupcheck.pipeline.logs.observed import LogObserved
-from groupcheck.pipeline.logs.state_sets import StateSets
 from groupcheck.properties.histories.events import Event
 
 MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's lines in a finding

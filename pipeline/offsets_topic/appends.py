@@ -22,7 +22,7 @@ from groupcheck.model.storing.appended import (
     OffsetsRemoved,
 )
 from groupcheck.model.transition import appending
-from groupcheck.pipeline.subset_construction import UNWEIGHTED, Automaton, Subsets, Unweighted
+from groupcheck.pipeline.subset_construction import Automaton, Subsets
 
 FAR: Final = 2  # all longer distances are equal
 BEFORE: Final = -1  # the group's generation is before that of its record
@@ -83,8 +83,8 @@ def group_label(ahead: int, before: frozenset[Who], after: frozenset[Who]) -> La
     return Label("group", REPLACED if same else CHANGED, members)
 
 
-Records = Automaton[Label, Unweighted]
-Sets = Subsets[Label, Unweighted]
+Records = Automaton[Label]
+Sets = Subsets[Label]
 
 
 @cache
@@ -104,7 +104,7 @@ def subsets(profile: str, sees: frozenset[str] | None = None) -> tuple[Sets, int
     automaton, initial = appends(profile)
     if sees is not None:
         automaton = automaton.seen_as(lambda label: _partially(label, sees))
-    sets = Subsets(automaton, UNWEIGHTED)
+    sets = Subsets(automaton)
     ((_, closed),) = sets.closed([initial])
     return sets, closed
 
@@ -162,9 +162,9 @@ class _Walk:
         automaton, seen = self.automaton, [label for label in labels if label is not None]
         for label in seen[:-1]:
             between = automaton.new()
-            automaton.add(start, label, UNWEIGHTED, between, rules)
+            automaton.add(start, label, between, rules=rules)
             start = between
-        automaton.add(start, seen[-1] if seen else None, UNWEIGHTED, target, rules)
+        automaton.add(start, seen[-1] if seen else None, target, rules=rules)
 
     def _ways(self, node: Coordinator) -> list[_Way]:
         """The steps from a state: the records, the generation after, the state after, the rules."""
