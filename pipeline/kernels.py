@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, Rows
 from groupcheck.pipeline.logs.files import Manner
 from groupcheck.pipeline.logs.replay import LogReplay
-from groupcheck.pipeline.offsets_topic.record_events import OBSERVES
+from groupcheck.pipeline.offsets_topic.partition_reader import OBSERVES
 from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
 from groupcheck.pipeline.offsets_topic.topic import topic_rows
 from groupcheck.pipeline.readers import rows_of

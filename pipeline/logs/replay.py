@@ -96,8 +96,6 @@ class LogReplay(HistoryReplay):
             "at_ms": event.at_ms,
             "kind": "another generation" if mismatch else "no such line",
             "reason": f"{where}: {_in_words(said)}; allowed: {_listed(mismatch, allowed)}",
-            "request_id": None,
-            "api": None,
             "seen": json.dumps(said),
             "allowed": sorted({json.dumps(row) for _, row in allowed})[:MOST_ALLOWED],
             "because": self.rule_rows(sorted({log_event.why for log_event, _ in allowed})),

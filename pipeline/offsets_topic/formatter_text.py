@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from groupcheck.pipeline.offsets_topic.group_records import Json
-from groupcheck.pipeline.offsets_topic.record_events import RecordEvents
+from groupcheck.pipeline.offsets_topic.partition_reader import RecordEvents
 from groupcheck.pipeline.sources import MOST_TEXT, file_row, quarantined
 from groupcheck.properties.histories.lines import Line, RejectedLineError
 

@@ -30,9 +30,14 @@ def spark() -> Iterator[SparkSession]:
     _let_go()
 
 
-@pytest.fixture(scope="module")
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """py4j leaves it to the garbage collector to close its sockets."""
+    item.add_marker(pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"))
+
+
+@pytest.fixture(scope="module", autouse=True)
 def sockets() -> Iterator[None]:
-    """What py4j leaves open is let go before the tests of another module run."""
+    """Close what py4j leaves open before the tests of another module run."""
     yield
     _let_go()
 

@@ -30,9 +30,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 pytestmark = [
-    pytest.mark.usefixtures("sockets"),
-    # py4j leaves it to the garbage collector to close its sockets.
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
     # Some versions' pyspark.testing imports pandas-on-Spark, which is not used here.
     pytest.mark.filterwarnings("ignore:'PYARROW_IGNORE_TIMEZONE':UserWarning"),
 ]

@@ -43,12 +43,6 @@ from groupcheck.pipeline.schemas import arrow  # noqa: E402
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.usefixtures("sockets"),
-    # py4j leaves it to the garbage collector to close its sockets.
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-]
-
 NODE_COUNT = 5
 NODES = st.integers(0, NODE_COUNT - 1)
 

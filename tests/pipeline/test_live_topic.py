@@ -42,12 +42,7 @@ from support.spark_kafka import jars  # noqa: E402
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.usefixtures("sockets"),
-    # py4j leaves it to the garbage collector to close its sockets.
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-]
+pytestmark = pytest.mark.slow
 
 SEGMENT = f"{0:020}.log"
 SOURCE = "kafka://127.0.0.1:9092/__consumer_offsets"

@@ -28,11 +28,6 @@ from support.made_logs import BEGAN_MS, Printed, check, line, log, walk  # noqa:
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = [
-    pytest.mark.usefixtures("sockets"),
-    pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning"),
-]
-
 LOGS = Path(__file__).parent / "logs"
 VERSIONS = ("0.10.2", "2.7", "4.1")
 SEEDS = st.integers(0, 2**32)

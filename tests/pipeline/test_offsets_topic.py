@@ -252,8 +252,6 @@ def test_segments_that_are_named_one_by_one_are_one_history(made: Made, tmp_path
     assert "finding" not in together.tables
 
 
-@pytest.mark.usefixtures("sockets")
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_the_commands_find_a_wrong_record_in_a_folder_of_a_broker(
     spark: object,  # one session for all tests
     tmp_path: Path,

@@ -153,8 +153,7 @@ def test_recordings_and_parquet_of_events_are_read(events: pa.Table, tmp_path: P
     assert len(again["event"]) == events.num_rows
 
 
-@pytest.mark.usefixtures("spark", "sockets")
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+@pytest.mark.usefixtures("spark")
 @pytest.mark.slow
 def test_a_killed_run_continues_without_lost_or_repeated_rows(
     events: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -180,8 +179,7 @@ def test_a_killed_run_continues_without_lost_or_repeated_rows(
     assert "is the checkpoint of another job" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("spark", "sockets")
-@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
+@pytest.mark.usefixtures("spark")
 @pytest.mark.slow
 def test_an_interrupted_run_ends_with_a_line_and_the_next_continues(
     events: pa.Table, tmp_path: Path, capsys: pytest.CaptureFixture[str]
