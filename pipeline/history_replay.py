@@ -28,6 +28,7 @@ class Tables:
         self._ms: Counter[str] = Counter()
         self._entered: Counter[str] = Counter()
         self._rebalances: list[Row] = []  # complete, and not returned yet
+        self._committed_in: dict[Where, int] = {}  # the generation of the last commit
 
     def complete(self) -> Rows:
         """The rows that no further event can change, each once."""
@@ -47,6 +48,15 @@ class Tables:
         counts = dict.fromkeys(("commits", "refused", "stale", "rewinds", "removed", *names), 0)
         new = {"topic": where[0], "partition": where[1], "offset": None, "lag_ms": None, **counts}
         return self.offsets.setdefault(where, {**new, "first_ms": at_ms, "last_ms": at_ms})
+
+    def _commit(self, where: Where, offset: int, generation: int | None, at_ms: int) -> None:
+        """Count an accepted commit of a generation; None: of no member."""
+        row = self._offset(where, at_ms)
+        if generation is not None:
+            if self._committed_in.get(where, generation) != generation:
+                row["lag_ms"] = max(row["lag_ms"] or 0, at_ms - row["last_ms"])
+            self._committed_in[where] = generation
+        add_commit(row, offset, at_ms)
 
 
 def add_commit(row: Row, offset: int, at_ms: int) -> None:

@@ -29,7 +29,7 @@ from groupcheck.cli.spark import spark_session
 from groupcheck.numeric_options import PROFILE, whole
 
 if TYPE_CHECKING:
-    from groupcheck.pipeline.summary import FindingRow
+    from groupcheck.pipeline.check import FindingRow
     from groupcheck.properties.findings.finding import Finding
     from groupcheck.reports.record import ResultRecord
 

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from functools import cache, cached_property, reduce
 from typing import Any, Final, NamedTuple
 
+from groupcheck.model.engine.exploration import Frontier, Seen
 from groupcheck.model.exploring.projection import ABSENT, state_of
 from groupcheck.model.instances.instance import Instance, instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Serving
 from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input, successors
+from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.logs.log_events import LogEvent, printed
 from groupcheck.pipeline.subset_construction import SAME, Automaton, Count, Subsets
@@ -255,20 +256,18 @@ def steps_of(instance: Instance) -> Iterator[Shown]:
     Raises:
         AssertionError: the generation after a step is not what its rules count.
     """
-    profile, config = instance.profile, instance.config
-    nodes = {instance.initial: None}
-    todo = [instance.initial]
-    while todo:
-        node = todo.pop()
-        for given in instance.inputs(node):
-            for after, _, fired, _ in successors(node, given, profile, config):
-                if not instance.admits(after):
-                    continue
-                yield _step(profile, node, given, after, fired)
-                frame = instance.canonical(after).node
-                if frame not in nodes:
-                    nodes[frame] = None
-                    todo.append(frame)
+    found: list[Shown] = []
+
+    def see(number: int, seen: Seen) -> None:
+        before, (after, _, fired, _) = frontier.nodes[number], seen.outcome
+        found.append(_step(instance.profile, before, seen.given, after, fired))
+
+    frontier = Frontier(instance, see)
+    frontier.place(instance.initial)
+    for number, _ in enumerate(frontier.nodes):  # which grows meanwhile
+        frontier.expand(number)
+        yield from found
+        found.clear()
 
 
 def _step(

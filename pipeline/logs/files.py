@@ -12,8 +12,16 @@ import time
 from collections.abc import Iterator
 from typing import Any, Final, NamedTuple
 
-from groupcheck.pipeline.logs.lines import BACK_MS, Clock, Said, is_dated, said, zone
-from groupcheck.pipeline.logs.messages import Message, messages
+from groupcheck.pipeline.logs.lines import (
+    BACK_MS,
+    Clock,
+    Message,
+    Said,
+    is_dated,
+    messages,
+    said,
+    zone,
+)
 from groupcheck.pipeline.sources import file_row, quarantined
 from groupcheck.properties.histories.lines import Line, RejectedLineError
 

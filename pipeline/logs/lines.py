@@ -1,13 +1,18 @@
-"""Parses a line of a log4j log: time, logger and message.
+"""Parses a line of a log4j log: time and logger, and the messages of group coordinators.
 
 Kafka's own layout is `[%d] %p %m (%c)%n`, with a time in the unknown zone of the broker's machine.
 Other layouts have the logger before the message, the thread, or the zone of the time.
+
+`messages.tsv` lists the messages by profile: 2.7 stands for 2.2 to 2.7 (lines as of 2.7.2), 0.10.2
+for 0.10.2 (0.10.2.2), and 4.1 for 4.x (4.1). `log_events` says which rule logs which message.
 """
 
 from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -27,6 +32,22 @@ _REST: Final = re.compile(
 )
 MINUTE_MS: Final = 60_000
 BACK_MS: Final = 1_000  # that lines of one broker may be out of order
+
+
+ANY: Final = r".*"
+# What a placeholder such as <G> in a message stands for.
+PLACEHOLDERS: Final = {
+    "G": rf"(?P<group>{ANY})",
+    "g": rf"(?P<group>{ANY}?)",
+    "S": r"(?P<state>\w+)",
+    "N": r"(?P<generation>-?\d+)",
+    "M": rf"(?P<member>{ANY}?)",
+    "I": rf"(?P<instance>{ANY}?)",
+    "K": r"(?P<members>\d+)",
+    "R": rf"(?P<reason>{ANY})",
+    "P": r"__consumer_offsets-\d+",
+    "*": ANY,
+}
 
 
 class Said(NamedTuple):
@@ -111,3 +132,30 @@ class Clock:
 
 def _ms(when: datetime) -> int:
     return round(when.astimezone(UTC).timestamp()) * 1_000
+
+
+class Message(NamedTuple):
+    """A message; `what` happened, None if it does not change the state of a group."""
+
+    what: str | None
+    source: str
+    text: str
+    pattern: re.Pattern[str]
+
+
+@cache
+def messages(profile: str) -> tuple[Message, ...]:
+    """The messages of a profile, in the order in which they are tried."""
+    table = Path(__file__).with_name("messages.tsv").read_text(encoding="utf-8")
+    rows = (line.split("\t") for line in table.splitlines()[1:])
+    return tuple(
+        Message(what or None, source, text, _pattern(text))
+        for of, what, source, text in rows
+        if of == profile
+    )
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    parts = re.split(r"<(.)>", text)
+    found = [PLACEHOLDERS[part] if at % 2 else re.escape(part) for at, part in enumerate(parts)]
+    return re.compile("".join(found) + r"\.?$", re.DOTALL)

@@ -7,7 +7,7 @@ from typing import Final
 
 from groupcheck.model.bodies import Json
 from groupcheck.model.vocabulary import GroupState
-from groupcheck.pipeline.history_replay import HistoryReplay, Rows, Tables, Where, add_commit
+from groupcheck.pipeline.history_replay import HistoryReplay, Rows, Tables, Where
 from groupcheck.pipeline.offsets_topic.record_groups import RecordChecker, Refused
 from groupcheck.pipeline.transitions import NO_GROUP
 from groupcheck.properties.histories.events import Event
@@ -23,7 +23,6 @@ class RecordTables(Tables):
         super().__init__()
         self._generation: int | None = None
         self._since_ms = 0
-        self._committed_in: dict[Where, int | None] = {}  # the generation at the last commit
         self._pending: dict[int, list[tuple[Where, int]]] = {}
 
     def take(self, record: Json, at_ms: int) -> None:
@@ -31,7 +30,7 @@ class RecordTables(Tables):
         if "marker" in record:
             for where, offset in self._pending.pop(record["producerId"], ()):
                 if record["marker"] == "commit":
-                    self._commit(where, offset, at_ms)
+                    self._commit(where, offset, self._generation, at_ms)
             return
         data, value = record["key"]["data"], record["value"]
         if "topic" not in data:
@@ -46,7 +45,7 @@ class RecordTables(Tables):
             entry = where, value["data"]["offset"]
             self._pending.setdefault(record["producerId"], []).append(entry)
         else:
-            self._commit(where, value["data"]["offset"], at_ms)
+            self._commit(where, value["data"]["offset"], self._generation, at_ms)
 
     def rest(self, last_ms: int) -> Rows:
         """All other rows; the history ends at `last_ms`."""
@@ -81,14 +80,6 @@ class RecordTables(Tables):
         if state != self._state:
             self._entered[state] += 1
         self._state = state
-
-    def _commit(self, where: Where, offset: int, at_ms: int) -> None:
-        row = self._offset(where, at_ms)
-        if self._generation is not None:
-            if self._committed_in.get(where, self._generation) != self._generation:
-                row["lag_ms"] = max(row["lag_ms"] or 0, at_ms - row["last_ms"])
-            self._committed_in[where] = self._generation
-        add_commit(row, offset, at_ms)
 
 
 class RecordReplay(HistoryReplay):

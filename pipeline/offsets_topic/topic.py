@@ -125,7 +125,7 @@ def _split(server: str) -> tuple[str, str, str]:
 def topic_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
     """The rows of records, which are sorted by partition and offset; each with its table."""
     for partition, records in by_partition(batches):
-        reader, whole = begun(f"{source}-{partition}", records)
+        reader, whole = partition_begun(f"{source}-{partition}", records)
         yield from rows_of_records(reader, whole)
 
 
@@ -138,7 +138,9 @@ def by_partition(
         yield partition, (Record(*row[1:]) for row in of)
 
 
-def begun(source: str, records: Iterator[Record]) -> tuple[PartitionReader, Iterator[Record]]:
+def partition_begun(
+    source: str, records: Iterator[Record]
+) -> tuple[PartitionReader, Iterator[Record]]:
     """A reader for a partition with these first records, and all its records."""
     first = list(islice(records, LOOKED_AT))
     profile = profile_of((each.key, each.value) for each in first)

@@ -18,7 +18,7 @@ from groupcheck.model.vocabulary import (
     Request,
     Response,
 )
-from groupcheck.pipeline.history_replay import Row, Rows, Tables, Where, add_commit
+from groupcheck.pipeline.history_replay import Row, Rows, Tables
 from groupcheck.pipeline.transitions import Transition, transition_of
 from groupcheck.properties.compare import Names
 from groupcheck.properties.oracle import Oracle
@@ -87,7 +87,6 @@ class Observed(Tables):
     def __init__(self) -> None:
         super().__init__()
         self._rebalance: _Rebalance | None = None
-        self._generations: dict[Where, int] = {}  # of the last commits
         self._asked: dict[int, OffsetCommitRequest] = {}
 
     def step(
@@ -149,9 +148,12 @@ class Observed(Tables):
             if isinstance(answer.body, OffsetCommitResponse):
                 asked = self._asked.pop(answer.request_id, None)
                 if asked is not None:
-                    self._commit(asked, answer.body, at_ms)
+                    self._answered(asked, answer.body, at_ms)
 
-    def _commit(self, asked: OffsetCommitRequest, answer: OffsetCommitResponse, at_ms: int) -> None:
+    def _answered(
+        self, asked: OffsetCommitRequest, answer: OffsetCommitResponse, at_ms: int
+    ) -> None:
+        generation = asked.generation_id if asked.generation_id >= 0 else None
         errors = {
             (topic.name, each.partition_index): each.error_code
             for topic in answer.topics
@@ -168,17 +170,7 @@ class Observed(Tables):
                     if not row["commits"]:
                         row["last_ms"] = at_ms
                     continue
-                self._lag(where, row, asked.generation_id, at_ms)
-                add_commit(row, each.committed_offset, at_ms)
-
-    def _lag(self, where: Where, row: Row, generation_id: int, at_ms: int) -> None:
-        """The time without a commit between two generations."""
-        if generation_id < 0:  # not of a member
-            return
-        before = self._generations.get(where, generation_id)
-        self._generations[where] = generation_id
-        if before != generation_id:
-            row["lag_ms"] = max(row["lag_ms"] or 0, at_ms - row["last_ms"])
+                self._commit(where, each.committed_offset, generation, at_ms)
 
     def _removed(self, before: Group | None, after: Group | None, given: Input) -> None:
         """Offsets have expired or were deleted."""

@@ -24,10 +24,10 @@ from groupcheck.pipeline.offsets_topic.topic import SCHEME, Topic
 from groupcheck.pipeline.output import marker, put_marker, writes
 from groupcheck.pipeline.schemas import EVENTS, persisted, rows_of_table
 from groupcheck.pipeline.sources import LOCAL, place
-from groupcheck.pipeline.streaming.state_store import Following
 from groupcheck.pipeline.streaming.workers import (
     ARRIVED,
     FOLLOWED,
+    Following,
     arrived,
     arrived_records,
     follow,

@@ -23,8 +23,8 @@ from pyspark.testing import assertDataFrameEqual, assertSchemaEqual  # noqa: E40
 
 from groupcheck.cli import spark as cli_spark  # noqa: E402
 from groupcheck.pipeline import schemas  # noqa: E402
+from groupcheck.pipeline.check import MOST_GROUPS  # noqa: E402
 from groupcheck.pipeline.errors import plainly  # noqa: E402
-from groupcheck.pipeline.summary import MOST_GROUPS  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

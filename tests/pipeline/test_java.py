@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.pipeline.errors import PipelineError
-from groupcheck.pipeline.java import java_home
+from groupcheck.pipeline.session import java_home
 
 
 def a_java(directory: Path, version: str) -> Path:

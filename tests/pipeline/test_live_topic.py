@@ -34,8 +34,11 @@ from groupcheck.pipeline.offsets_topic.group_records import decode  # noqa: E402
 from groupcheck.pipeline.offsets_topic.segments import Record, batches  # noqa: E402
 from groupcheck.pipeline.offsets_topic.topic import COLUMNS  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, VERDICTS, rows_of_table  # noqa: E402
-from groupcheck.pipeline.streaming.state_store import Bucket, Following  # noqa: E402
-from groupcheck.pipeline.streaming.workers import arrived_records  # noqa: E402
+from groupcheck.pipeline.streaming.workers import (  # noqa: E402
+    Bucket,
+    Following,
+    arrived_records,
+)
 from groupcheck.properties.histories.events import Event  # noqa: E402
 from support.spark_kafka import jars  # noqa: E402
 
@@ -215,4 +218,4 @@ def _consume(address: str, groups: list[str]) -> None:
 
 def _groupcheck(*arguments: str) -> Any:
     command = [sys.executable, "-m", "groupcheck", *arguments]
-    return run(command, capture_output=True, text=True, check=False, timeout=300)
+    return run(command, capture_output=True, text=True, check=False, timeout=600)

@@ -20,8 +20,8 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
+from groupcheck.pipeline.logs.lines import Message, messages  # noqa: E402
 from groupcheck.pipeline.logs.log_events import LogEvent  # noqa: E402
-from groupcheck.pipeline.logs.messages import Message, messages  # noqa: E402
 from groupcheck.pipeline.sources import by_age, folder_of, lines  # noqa: E402
 from support.made_logs import BEGAN_MS, Printed, check, line, log, walk  # noqa: E402
 

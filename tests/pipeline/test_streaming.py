@@ -30,9 +30,12 @@ from groupcheck.pipeline.kernels import replay  # noqa: E402
 from groupcheck.pipeline.readers import rows_of, rows_of_recording  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, arrow  # noqa: E402
 from groupcheck.pipeline.sources import lines  # noqa: E402
-from groupcheck.pipeline.streaming.state_store import Following  # noqa: E402
 from groupcheck.pipeline.streaming.stream import WRITTEN  # noqa: E402
-from groupcheck.pipeline.streaming.workers import arrived, follow  # noqa: E402
+from groupcheck.pipeline.streaming.workers import (  # noqa: E402
+    Following,
+    arrived,
+    follow,
+)
 
 Rows = dict[str, list[str]]
 VIOLATIONS = 3

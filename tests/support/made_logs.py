@@ -12,9 +12,9 @@ from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.transition import successors
 from groupcheck.pipeline.logs.files import LogReader, Manner
+from groupcheck.pipeline.logs.lines import PLACEHOLDERS, messages
 from groupcheck.pipeline.logs.log_events import LogEvent
 from groupcheck.pipeline.logs.log_events import printed as printed_in
-from groupcheck.pipeline.logs.messages import PLACEHOLDERS, messages
 from groupcheck.properties.histories.lines import Line
 from support.replayed import Checked, replayed
 
