@@ -72,13 +72,13 @@ class Reached(NamedTuple):
     """The states after a symbol.
 
     Args:
-        count: of the move.
-        then: the sets of states after further moves that are not seen, each with their count.
+        change: of the counter, by the move.
+        then: the sets of states after further moves that are not seen, each with their change.
         about: what the user's `describe` returns for the targets of the move.
 
     """
 
-    count: Count
+    change: Count
     then: tuple[tuple[Count, int], ...]
     about: Any
 

@@ -211,7 +211,7 @@ class StateSets:
         ended: set[frozenset[Transition] | None] = set()
         for before, states in self._at.items():
             for reached in self._sets.step(states, line, line.matches):
-                at = reached.count.of(before)
+                at = reached.change.of(before)
                 if generation is not None and at not in {None, generation}:
                     continue
                 ended.add(reached.about)
