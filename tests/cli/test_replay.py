@@ -30,8 +30,8 @@ JOIN = Request(
 UNFAIR = Request(2, 4, HeartbeatRequest(GROUP_ID, 1, "#1"))
 HEARTBEAT = Request(3, 4, HeartbeatRequest(GROUP_ID, 1, NOBODY))
 FETCHES = tuple(Request(number, 7, OffsetFetchRequest(GROUP_ID, ())) for number in (4, 5))
-NOW_AND_THEN = "python:support.now_and_then:make"
-HEARTBEATS_ONLY = "python:support.heartbeats_only:make"
+INTERMITTENT = "python:support.small_ports:IntermittentPort"
+HEARTBEATS_ONLY = "python:support.small_ports:HeartbeatsOnly"
 UNKNOWN_ID = "step 2 uses a member id that the port never returned"
 NOTHING = "nothing was done: 1 step left out, not supported"
 OMISSION = "3 steps left out, not supported: OffsetFetch v7, holdAppends"
@@ -112,7 +112,7 @@ def test_replay_prints_a_verdict_or_one_line(
 def test_a_finding_that_depends_on_the_ports_random_choices_is_found_again(
     replay: Callable[..., Any],
 ) -> None:
-    status, out, _ = replay(_trace(HEARTBEAT), NOW_AND_THEN)
+    status, out, _ = replay(_trace(HEARTBEAT), INTERMITTENT)
     assert status == 1
     assert out.startswith("Finding ")
 

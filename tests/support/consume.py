@@ -14,33 +14,9 @@ import queue
 import sys
 import threading
 import time
-from typing import Any, Protocol
+from typing import Any
 
 POLL_S = 0.05
-
-
-class Consumer(Protocol):
-    """What the three libraries have in common here."""
-
-    def poll(self) -> None:
-        """Go on."""
-        ...
-
-    def assigned(self) -> list[int]:
-        """The partitions it has."""
-        ...
-
-    def commit(self, offset: int) -> None:
-        """Commit for all of them."""
-        ...
-
-    def committed(self) -> dict[int, int]:
-        """What is committed for them."""
-        ...
-
-    def close(self) -> None:
-        """Leave."""
-        ...
 
 
 class Confluent:
@@ -179,7 +155,7 @@ def main(library: str, address: str, group: str, topic: str, settings: str) -> N
         commands.put("leave")  # the process that started this one has ended
 
     threading.Thread(target=listen, daemon=True).start()
-    consumer: Consumer = LIBRARIES[library](address, group, topic, json.loads(settings))
+    consumer = LIBRARIES[library](address, group, topic, json.loads(settings))
     known: list[int] | None = None
     while True:
         consumer.poll()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from support.killing import kills
+from support.killed_writer import kills
 
 
 @pytest.mark.slow

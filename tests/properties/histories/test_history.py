@@ -19,9 +19,8 @@ from groupcheck.properties.histories.many_groups import (
     check_groups,
 )
 from groupcheck.properties.tolerances import Tolerances
-from support.breaking import Breaking
 from support.every_order import explained
-from support.overlapping import Line, Overlapping, spoiled, write
+from support.overlapping import Interrupted, Line, Overlapping, spoiled, write
 
 MOST_POINTS = 100_000
 USUAL = Tolerances()
@@ -94,7 +93,7 @@ def test_each_group_is_checked_on_its_own(tmp_path: Path) -> None:
 def test_a_history_with_faults_is_accepted(  # noqa: PLR0913 - a row, and a fixture
     profile: str, faults: tuple[str, ...], seed: int, think_ms: int, tmp_path: Path, *, slow: bool
 ) -> None:
-    lines = Breaking(seed, faults, slow=slow, profile=profile, think_ms=think_ms).run(80)
+    lines = Interrupted(seed, faults, slow=slow, profile=profile, think_ms=think_ms).run(80)
     assert accepted(lines, tmp_path)
     assert any(line["type"] == "fault" for line in lines)
 
@@ -103,7 +102,7 @@ def test_a_history_with_faults_is_accepted(  # noqa: PLR0913 - a row, and a fixt
 def test_a_history_that_needs_a_crash_is_rejected_unless_crashes_are_assumed(
     profile: str, seed: int, tmp_path: Path
 ) -> None:
-    lines = Breaking(seed, profile=profile, think_ms=500, chance=0.05).run(60)
+    lines = Interrupted(seed, profile=profile, think_ms=500, chance=0.05).run(60)
     assert accepted(lines, tmp_path)
     assert checked([x for x in lines if x["type"] != "fault"], tmp_path).rejected is not None
     for line in lines:
@@ -115,7 +114,7 @@ def test_a_history_that_needs_a_crash_is_rejected_unless_crashes_are_assumed(
 @both_versions
 @pytest.mark.parametrize("seed", range(4))
 def test_a_crash_does_not_explain_a_wrong_response(profile: str, seed: int, tmp_path: Path) -> None:
-    lines = Breaking(seed, profile=profile).run(80)
+    lines = Interrupted(seed, profile=profile).run(80)
     answered = [line["id"] for line in lines if line["type"] == "response"]
     assert checked(spoiled(lines, answered[-15]), tmp_path).rejected is not None
 
@@ -128,7 +127,7 @@ def small(random: Random, seed: int, appends: str) -> list[Line]:
     else:
         profile, faults = random.choice(("2.7", "4.1")), random.choice(FAULTS)
         slow = appends == "slow"
-        made = Breaking(seed, faults, slow=slow, chance=0.3, profile=profile, **options).run(5)
+        made = Interrupted(seed, faults, slow=slow, chance=0.3, profile=profile, **options).run(5)
         most = [line for line in made if line["type"] == "fault"][:2]
         lines = [line for line in made if line["type"] != "fault" or line in most]
         for line in most:
