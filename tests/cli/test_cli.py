@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -20,6 +20,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.ports.source import FORMS
 from groupcheck.properties.sequence import Sequence, dump
+from support.economy import slow_if
 
 HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, NOBODY)),))
 QUICK = ["--examples", "5", "--members", "1", "--walks", "20"]
@@ -240,7 +241,10 @@ def _interrupted(
     return out, err, run.returncode
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+@pytest.mark.parametrize("number", slow_if(lambda number: number != signal.SIGTERM, SIGNALS))
 def test_an_interrupted_run_prints_its_findings_and_stops_its_programs(
     tmp_path: Path, number: signal.Signals
 ) -> None:

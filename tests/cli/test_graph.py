@@ -13,6 +13,7 @@ import pytest
 from groupcheck.model.exploring import exploration
 from groupcheck.model.exploring.projection import merged, project
 from groupcheck.model.profiles import PROFILES
+from support.economy import slow_if
 from support.spaces import explored, whole
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
@@ -32,7 +33,7 @@ def _arrows(profile: str) -> dict[tuple[str, str], set[str]]:
     return {(str(arrow.source), str(arrow.target)): set(why) for arrow, why in arrows.items()}
 
 
-@pytest.mark.parametrize("profile", list(PROFILES))
+@pytest.mark.parametrize("profile", slow_if(lambda profile: profile == "4.1", PROFILES))
 def test_the_picture_in_the_documentation_has_the_transitions_of_the_model(
     profile: str, tmp_path: Path, printed: Callable[..., str]
 ) -> None:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from groupcheck.cli import main
 from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
+from support.economy import slow_if
 from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
@@ -56,7 +57,7 @@ def test_the_logs_of_real_brokers_are_read_and_accepted(version: str) -> None:
     assert {r["profile"] for r in found.tables["verdict"]} == {version}
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", slow_if(lambda version: version in {"2.7", "4.1"}, VERSIONS))
 @settings(max_examples=12)
 @given(seed=SEEDS)
 def test_the_log_of_any_walk_through_the_model_is_accepted(version: str, seed: int) -> None:

@@ -21,6 +21,7 @@ from groupcheck.implementation.log.records import (
     OffsetCommitKey,
     OffsetCommitRecord,
 )
+from support.economy import slow_if
 from support.made_segments import check_source, partition, write
 from support.needs import needs_packages
 
@@ -41,7 +42,7 @@ class Made(NamedTuple):
     batches: list[Batch]
 
 
-@pytest.fixture(scope="module", params=PROFILES)
+@pytest.fixture(scope="module", params=slow_if(lambda profile: profile == "2.7", PROFILES))
 def made(request: pytest.FixtureRequest) -> Made:
     return Made(request.param, partition(request.param, GROUPS, STEPS))
 
