@@ -24,10 +24,10 @@ from pathlib import Path
 
 from groupcheck.implementation import Config, Coordinator
 from groupcheck.implementation.log.directory import DirectoryLog
-from groupcheck.implementation.log.log import Completed
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.implementation.log.records import (
     Batch,
+    Completed,
     OffsetCommitKey,
     OffsetCommitRecord,
     OffsetCommitValue,

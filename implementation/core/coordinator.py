@@ -37,8 +37,8 @@ from groupcheck.implementation.core.static_members import StaticMembers
 from groupcheck.implementation.core.timers import NEVER, Timer
 from groupcheck.implementation.core.transactions import Transactions
 from groupcheck.implementation.core.views import view
-from groupcheck.implementation.log.log import Log
 from groupcheck.implementation.log.memory import MemoryLog
+from groupcheck.implementation.log.records import Log
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import (
     API_OF,

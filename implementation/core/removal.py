@@ -13,8 +13,7 @@ from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.log_records import group_tombstone, offset_tombstones
 from groupcheck.implementation.core.offsets import Offset, TopicPartition
 from groupcheck.implementation.core.shared import Part, Shared
-from groupcheck.implementation.log.log import Completed
-from groupcheck.implementation.log.records import NO_TIMESTAMP, Batch, Record
+from groupcheck.implementation.log.records import NO_TIMESTAMP, Batch, Completed, Record
 from groupcheck.model.vocabulary import ErrorCode, GroupState
 
 

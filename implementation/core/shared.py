@@ -18,8 +18,7 @@ from groupcheck.implementation.core.member import Member
 from groupcheck.implementation.core.profiles import Behaviour
 from groupcheck.implementation.core.snapshots import CommittedSnapshots, GroupOffset
 from groupcheck.implementation.core.timers import Timers
-from groupcheck.implementation.log.log import Completed, Log
-from groupcheck.implementation.log.records import Batch
+from groupcheck.implementation.log.records import Batch, Completed, Log
 from groupcheck.model.vocabulary import ErrorCode, Request, Response, ResponseBody
 
 

@@ -31,7 +31,7 @@ _UNLIMITED: Final = (1 << 31) - 1
 
 # The maximum distance of an offset from the first of its segment, and from the first of its batch.
 REACH: Final = (1 << 31) - 1
-_ANY_OFFSET: Final = range(1 << 63)
+ANY_OFFSET: Final = range(1 << 63)
 
 # Base offset, length, leader epoch (in older formats the CRC), magic.
 _HEAD: Final = Struct(">qiib")
@@ -159,7 +159,7 @@ def spans(data: bytes, base_offset: int) -> Iterator[Span]:
     at, size = 0, len(data)
     offsets = range(base_offset, base_offset + REACH + 1)
     while at < size:
-        span = _span(data, at, offsets)
+        span = span_at(data, at, offsets)
         yield span
         at, offsets = span.end, range(span.next_offset, offsets.stop)
 
@@ -177,7 +177,7 @@ def whole_from(data: bytes, position: int) -> int | None:
         at = data.find(magic, position + magic_at, end)
         while at != -1:
             try:
-                _span(data, at - magic_at, _ANY_OFFSET)
+                span_at(data, at - magic_at)
             except UnsoundError:
                 at = data.find(magic, at + 1, end)
             else:
@@ -185,8 +185,8 @@ def whole_from(data: bytes, position: int) -> int | None:
     return None
 
 
-def _span(data: bytes, at: int, offsets: range) -> Span:
-    """The batch at a position.
+def span_at(data: bytes, at: int, offsets: range = ANY_OFFSET) -> Span:
+    """The batch at a position, whose first offset is in a range.
 
     Raises:
         UnsoundError: There is none.

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from functools import partial
 
-from groupcheck.implementation.log.log import Completed, Log
-from groupcheck.implementation.log.records import Batch
+from groupcheck.implementation.log.records import Batch, Completed, Log
 from groupcheck.model.vocabulary import ErrorCode
 
 

@@ -29,8 +29,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
 
-from groupcheck.implementation.log.codec import FORMATS, Format
-from groupcheck.implementation.log.disk import Disk
+from groupcheck.implementation.log.codec import FORMATS, Format, from_bytes, to_bytes
 from groupcheck.implementation.log.errors import (
     CorruptRecordError,
     LogCorruptError,
@@ -38,10 +37,9 @@ from groupcheck.implementation.log.errors import (
     LogLockedError,
     UnwritableRecordError,
 )
-from groupcheck.implementation.log.log import Completed
 from groupcheck.implementation.log.partition import Partition, Written
-from groupcheck.implementation.log.records import Batch
-from groupcheck.implementation.log.stored import from_bytes, to_bytes
+from groupcheck.implementation.log.records import Batch, Completed
+from groupcheck.implementation.log.segments import Disk
 from groupcheck.model.vocabulary import ErrorCode
 
 logger: Final = logging.getLogger(__name__)

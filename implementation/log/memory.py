@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 
 from groupcheck.implementation.log.compaction import Shape, survivors
-from groupcheck.implementation.log.log import Completed
-from groupcheck.implementation.log.records import NO_PRODUCER_ID, Batch, Record
+from groupcheck.implementation.log.records import NO_PRODUCER_ID, Batch, Completed, Record
 from groupcheck.model.vocabulary import ErrorCode
 
 

@@ -20,10 +20,10 @@ from threading import Lock
 from typing import Final, NamedTuple
 
 from groupcheck.implementation.log.batches import move, offsets_in
-from groupcheck.implementation.log.disk import Disk
 from groupcheck.implementation.log.errors import LogCorruptError, LogError
 from groupcheck.implementation.log.rewriting import CLEANED, rewrite
 from groupcheck.implementation.log.segments import (
+    Disk,
     Segment,
     Stored,
     batches_of,

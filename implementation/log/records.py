@@ -1,4 +1,4 @@
-"""The records of `__consumer_offsets`, as typed records.
+"""The records of `__consumer_offsets`, as typed records, and the interface of a log of them.
 
 Names are those of Kafka's message definitions (`group-coordinator/src/main/resources/common/
 message/{OffsetCommitKey,OffsetCommitValue,GroupMetadataKey,GroupMetadataValue}.json`) in snake
@@ -7,8 +7,11 @@ case, with the unit where there is one.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from enum import Enum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
+
+from groupcheck.model.vocabulary import ErrorCode
 
 NO_TIMESTAMP: Final = -1
 NO_PRODUCER_ID: Final = -1
@@ -97,3 +100,23 @@ class Batch(NamedTuple):
     producer_id: int = NO_PRODUCER_ID
     producer_epoch: int = -1
     marker: Marker | None = None
+
+
+Completed = Callable[[ErrorCode], None]
+
+
+class Log(Protocol):
+    """A log as the coordinator uses it: the partitions of `__consumer_offsets` that it leads."""
+
+    def append(self, partition: int, batch: Batch, completed: Completed) -> None:
+        """Append a batch; `completed` is called with the result, perhaps before this returns.
+
+        A failed append leaves nothing in the log. Appends to one partition complete in their order,
+        except that one may fail before this returns. `completed` is called on the coordinator's
+        thread.
+        """
+        ...
+
+    def read(self, partition: int) -> Iterable[Batch]:
+        """All batches of a partition that compaction keeps, in the order of the log."""
+        ...

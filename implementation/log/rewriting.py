@@ -16,10 +16,9 @@ from groupcheck.implementation.log.batches import (
     parse,
 )
 from groupcheck.implementation.log.compaction import Shape, survivors
-from groupcheck.implementation.log.disk import Disk
 from groupcheck.implementation.log.errors import CorruptRecordError, LogCorruptError
 from groupcheck.implementation.log.records import NO_PRODUCER_ID
-from groupcheck.implementation.log.segments import Segment, batches_of, segment_path
+from groupcheck.implementation.log.segments import Disk, Segment, batches_of, segment_path
 
 CLEANED: Final = ".cleaned"
 

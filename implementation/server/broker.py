@@ -12,11 +12,10 @@ from groupcheck.implementation.server.groups import Groups
 from groupcheck.implementation.server.metadata import Metadata
 from groupcheck.implementation.server.offsets import Offsets
 from groupcheck.implementation.server.ranges import API_NAMES, served
-from groupcheck.implementation.server.reading import Reading
+from groupcheck.implementation.server.records import Reading, Writing
 from groupcheck.implementation.server.settings import Settings
 from groupcheck.implementation.server.topics import Topics
 from groupcheck.implementation.server.transactions import Transactions
-from groupcheck.implementation.server.writing import Writing
 
 Send = Callable[[bytes | None], None]
 """Sends a frame; None means that the request has no response."""

@@ -21,9 +21,8 @@ from kio.serial import entity_writer
 from kio.serial.readers import read_nullable_legacy_string
 
 from groupcheck.implementation.server import messages
-from groupcheck.implementation.server.decoding import Read, reader, tags_size
+from groupcheck.implementation.server.decoding import Class, Read, reader, tags_size
 from groupcheck.implementation.server.encoding import to_entity
-from groupcheck.implementation.server.fields import Class
 from groupcheck.implementation.server.ranges import API_KEYS
 from groupcheck.model import vocabulary as kafka
 

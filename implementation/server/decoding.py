@@ -4,7 +4,8 @@ kio defines the fields of each version and reads numbers and strings. Its reader
 are not used: they allocate as many entries as an array announces, and the process is killed. Here
 an array is read only if there is a byte for each of its entries, and there are not too many.
 
-A record's field that the version lacks has its default. A message's field without a record field is
+The fields of records and of kio's classes correspond by their names. A record's field that the
+version lacks has its default. A message's field without a record field is
 skipped.
 """
 
@@ -18,7 +19,18 @@ from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from kio.serial import readers
 
-from groupcheck.implementation.server.fields import Class, entity_in, record_in, wire_names
+Class = Any  # of records, or of kio's messages and their parts
+
+# Fields of messages with another name than the record's.
+ALIASES: Final = {
+    "partition_index": "index",
+    "generation_id": "generation_id_or_member_epoch",
+    "transactional_id": "v3_and_below_transactional_id",
+    "producer_id": "v3_and_below_producer_id",
+    "producer_epoch": "v3_and_below_producer_epoch",
+    "topics": "v3_and_below_topics",
+    "results": "results_by_topic_v3_and_below",
+}
 
 Read = Callable[[bytes, int], tuple[Any, int]]
 """Reads the value at a position; returns it with its size in bytes."""
@@ -175,3 +187,26 @@ def tags_size(data: bytes, begin: int) -> int:
             msg = f"a tagged field length of {length} bytes"
             raise InvalidLengthError(msg)
     return at - begin
+
+
+def wire_names(name: str) -> tuple[str, ...]:
+    """The names of a record's field in messages; kio omits the unit of a duration."""
+    return (name, name.removesuffix("_ms"), ALIASES.get(name, name))
+
+
+def record_in(hint: object) -> Class | None:
+    """The record class in a field of type `tuple[Record, ...]` (or `| None`), if any."""
+    return _held(hint, "_fields")
+
+
+def entity_in(hint: object) -> Class | None:
+    """The class of kio in a field of such a type, if any."""
+    return _held(hint, "__dataclass_fields__")
+
+
+def _held(hint: object, mark: str) -> Class | None:
+    for arg in get_args(hint):
+        found = arg if isinstance(arg, type) and hasattr(arg, mark) else _held(arg, mark)
+        if found is not None:
+            return found
+    return None

@@ -17,7 +17,7 @@ from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from kio.schema.errors import ErrorCode as WireErrorCode
 
-from groupcheck.implementation.server.fields import Class, entity_in, record_in, wire_names
+from groupcheck.implementation.server.decoding import Class, entity_in, record_in, wire_names
 
 Record = Any  # of the vocabulary or of `messages`
 Entity = Any  # kio's instance of a message, or of a part of one

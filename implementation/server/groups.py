@@ -1,4 +1,4 @@
-"""Runs the coordinator on the event loop's clock: requests in, responses to their clients.
+"""Creates the coordinator and runs it on the event loop's clock: requests in, responses out.
 
 If its log is in a directory, the appends of all requests in one turn of the loop share a flush, and
 the coordinator accepts nothing until that is over. So requests and commits have one order, which
@@ -8,16 +8,24 @@ can be recorded and checked.
 from __future__ import annotations
 
 import asyncio
+import gc
+import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
-from typing import Final
+from pathlib import Path
+from typing import Final, NamedTuple
 
+from groupcheck.implementation.core.config import Config
+from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.core.profiles import PROFILES, Behaviour
+from groupcheck.implementation.log.codec import FORMATS
 from groupcheck.implementation.log.directory import DirectoryLog
+from groupcheck.implementation.log.memory import MemoryLog
+from groupcheck.implementation.log.records import Batch, Completed, Log
 from groupcheck.implementation.server.calls import Client
-from groupcheck.implementation.server.embedding import Embedded
 from groupcheck.implementation.server.recording import Recording
-from groupcheck.model.vocabulary import Request, RequestBody, Response, ResponseBody
+from groupcheck.model.vocabulary import ErrorCode, Request, RequestBody, Response, ResponseBody
 
 Answered = Callable[[ResponseBody], None]
 
@@ -25,6 +33,68 @@ HERE: Final = Client("127.0.0.1", ("", 0))  # this broker as its own client
 NO_CLIENT: Final[tuple[Answered, Client]] = (lambda _body: None, HERE)
 MIN_WAITING: Final = 1_024
 MARGIN_S: Final = 0.0005  # by which a timer is surely due when it is looked at
+
+
+class Embedded(NamedTuple):
+    """A coordinator, and the APIs that it handles.
+
+    `disk` is its log if that is in a directory: the embedder has to flush it.
+    """
+
+    coordinator: Coordinator
+    apis: Collection[str]
+    watched: WatchedLog
+    disk: DirectoryLog | None = None
+
+
+class WatchedLog:
+    """A log that remembers whether an append has failed."""
+
+    __slots__ = ("_log", "has_failed")
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self.has_failed = False
+
+    def append(self, partition: int, batch: Batch, completed: Completed) -> None:
+        """Append a batch."""
+
+        def watched(error: ErrorCode) -> None:
+            self.has_failed = self.has_failed or error is not ErrorCode.NONE
+            completed(error)
+
+        self._log.append(partition, batch, watched)
+
+    def read(self, partition: int) -> Iterable[Batch]:
+        """All batches of a partition."""
+        return self._log.read(partition)
+
+
+def embed(config: Config, profile: str, data_dir: Path | None = None) -> Embedded:
+    """Create a coordinator and load its log, which is in memory unless a directory is given.
+
+    Raises:
+        LogError: the directory cannot be used, or its content cannot be read.
+    """
+    behaviour = PROFILES[profile]
+    disk = None if data_dir is None else _disk(data_dir, behaviour)
+    watched = WatchedLog(MemoryLog() if disk is None else disk)
+    gc.disable()  # loaded objects stay: scanning them for garbage doubles the time
+    try:
+        now_ms = time.time_ns() // 1_000_000
+        coordinator = Coordinator(config, profile=behaviour, log=watched, start_ms=now_ms)
+    except BaseException:
+        if disk is not None:
+            disk.close()
+        raise
+    finally:
+        gc.enable()
+    return Embedded(coordinator, coordinator.apis, watched, disk)
+
+
+def _disk(data_dir: Path, behaviour: Behaviour) -> DirectoryLog:
+    written = FORMATS[behaviour.name]
+    return DirectoryLog(data_dir, written=written, refuses_at_once=behaviour.defers_responses)
 
 
 class Groups:

@@ -63,35 +63,21 @@ TRANSACTIONS: Final[Mapping[str, Range]] = {
     "EndTxn": Range(0, 2),
 }
 
-GROUPS: Final[Mapping[str, Mapping[str, Range]]] = {
-    "2.7": {
-        "OffsetCommit": Range(2, 8),
-        "OffsetFetch": Range(1, 7),
-        "FindCoordinator": Range(0, 3),
-        "JoinGroup": Range(0, 7),
-        "Heartbeat": Range(0, 4),
-        "LeaveGroup": Range(0, 4),
-        "SyncGroup": Range(0, 5),
-        "DescribeGroups": Range(0, 5),
-        "ListGroups": Range(0, 4),
-        "TxnOffsetCommit": Range(0, 3),
-        "DeleteGroups": Range(0, 2),
-        "OffsetDelete": Range(0, 0),
-    },
-    "4.1": {
-        "OffsetCommit": Range(2, 9),
-        "OffsetFetch": Range(1, 9),
-        "FindCoordinator": Range(0, 6),
-        "JoinGroup": Range(0, 9),
-        "Heartbeat": Range(0, 4),
-        "LeaveGroup": Range(0, 5),
-        "SyncGroup": Range(0, 5),
-        "DescribeGroups": Range(0, 6),
-        "ListGroups": Range(0, 5),
-        "TxnOffsetCommit": Range(0, 5),
-        "DeleteGroups": Range(0, 2),
-        "OffsetDelete": Range(0, 0),
-    },
+SERVED_PROFILES: Final = ("2.7", "4.1")
+# The oldest version, and the newest of each profile.
+GROUPS: Final[Mapping[str, tuple[int, int, int]]] = {
+    "OffsetCommit": (2, 8, 9),
+    "OffsetFetch": (1, 7, 9),
+    "FindCoordinator": (0, 3, 6),
+    "JoinGroup": (0, 7, 9),
+    "Heartbeat": (0, 4, 4),
+    "LeaveGroup": (0, 4, 5),
+    "SyncGroup": (0, 5, 5),
+    "DescribeGroups": (0, 5, 6),
+    "ListGroups": (0, 4, 5),
+    "TxnOffsetCommit": (0, 3, 5),
+    "DeleteGroups": (0, 2, 2),
+    "OffsetDelete": (0, 0, 0),
 }
 
 
@@ -104,8 +90,8 @@ def served(profile: str, handled: Collection[str]) -> dict[str, Range]:
 
     """
     groups = {
-        name: versions
-        for name, versions in GROUPS[profile].items()
+        name: Range(oldest, newest[SERVED_PROFILES.index(profile)])
+        for name, (oldest, *newest) in GROUPS.items()
         if name in handled or name == "FindCoordinator"
     }
     transactions = TRANSACTIONS if {"TxnOffsetCommit", "EndTxn"} <= set(handled) else {}

@@ -19,13 +19,11 @@ from groupcheck.implementation.core.profiles import PROFILES
 from groupcheck.implementation.log.errors import LogError
 from groupcheck.implementation.server.broker import Broker
 from groupcheck.implementation.server.connection import Connection
-from groupcheck.implementation.server.embedding import Embedded, embed
-from groupcheck.implementation.server.groups import Groups
-from groupcheck.implementation.server.notes import Notes
+from groupcheck.implementation.server.groups import Embedded, Groups, embed
 from groupcheck.implementation.server.recording import Recording
 from groupcheck.implementation.server.settings import Limits, Settings
 from groupcheck.implementation.server.topics import BadTopicError, Topics
-from groupcheck.implementation.server.upkeep import Upkeep
+from groupcheck.implementation.server.upkeep import Notes, Upkeep
 
 BACKLOG: Final = 1_024
 LONGEST_SWEEP_S: Final = 30.0

@@ -13,8 +13,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Final, NamedTuple
 
-from crc32c import crc32c
+from aiokafka.record.default_records import DefaultRecordBatch
 
+from groupcheck.implementation.log.batches import UnsoundError, span_at
 from groupcheck.implementation.server.messages import (
     CORRUPT_MESSAGE,
     INVALID_TOPIC_EXCEPTION,
@@ -29,17 +30,10 @@ MAX_PARTITIONS: Final = 1_000  # of a topic
 LATEST: Final = -1
 EARLIEST: Final = -2
 
-# The header of a record batch of magic 2 (DefaultRecordBatch.java): base offset, length of what
-# follows, leader epoch, magic, CRC; then attributes, last offset delta, first and last timestamp,
-# producer id and epoch, base sequence, number of records.
-BASE: Final = struct.Struct(">qiibI")
-REST: Final = struct.Struct(">hiqqqhii")
-HEADER_BYTES: Final = BASE.size + REST.size
+NUMBER_OF_RECORDS: Final = struct.Struct(">i")
+NUMBER_OF_RECORDS_AT: Final = 57  # DefaultRecordBatch.java, RECORDS_COUNT_OFFSET
 BEFORE_LENGTH_COUNTS: Final = 12
 BEFORE_EPOCH: Final = 16
-MAGIC: Final = 2
-TRANSACTIONAL: Final = 0x10
-CONTROL: Final = 0x20
 
 
 class BadTopicError(ValueError):
@@ -65,12 +59,7 @@ class Batch(NamedTuple):
     records: int
     max_timestamp: int
     producer_id: int
-    attributes: int
-
-    @property
-    def transactional(self) -> bool:
-        """Whether it is in a transaction, and not a marker."""
-        return bool(self.attributes & TRANSACTIONAL) and not self.attributes & CONTROL
+    transactional: bool  # whether it is in a transaction, and not a marker
 
 
 def batches(data: bytes) -> Iterator[Batch]:
@@ -81,19 +70,21 @@ def batches(data: bytes) -> Iterator[Batch]:
     """
     at = 0
     while at < len(data):
-        if len(data) - at < HEADER_BYTES:
+        try:
+            span = span_at(data, at)
+        except UnsoundError:
+            raise BadRecordsError(CORRUPT_MESSAGE) from None
+        found = span.batch
+        if not isinstance(found, DefaultRecordBatch):
             raise BadRecordsError(CORRUPT_MESSAGE)
-        _, length, _, magic, crc = BASE.unpack_from(data, at)
-        rest = REST.unpack_from(data, at + BASE.size)
-        attributes, last_delta, _, max_timestamp, producer_id, _, _, records = rest
-        end = at + BEFORE_LENGTH_COUNTS + length
-        whole = end - at >= HEADER_BYTES and end <= len(data)
-        if not whole or magic != MAGIC or not 0 <= last_delta == records - 1:
+        (records,) = NUMBER_OF_RECORDS.unpack_from(data, at + NUMBER_OF_RECORDS_AT)
+        if not 0 <= found.last_offset_delta == records - 1:
             raise BadRecordsError(CORRUPT_MESSAGE)
-        if crc32c(data[at + BASE.size : end]) != crc:
-            raise BadRecordsError(CORRUPT_MESSAGE)
-        yield Batch(data[at:end], records, max_timestamp, producer_id, attributes)
-        at = end
+        in_transaction = found.is_transactional and not found.is_control_batch
+        yield Batch(
+            data[at : span.end], records, found.max_timestamp, found.producer_id, in_transaction
+        )
+        at = span.end
 
 
 class Partition:

@@ -1,16 +1,47 @@
-"""Periodic tasks: offsets expire, and the log is compacted."""
+"""Periodic tasks: offsets expire, and the log is compacted. Messages for the operator."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Final
 
 from groupcheck.implementation.log.directory import DirectoryLog
 from groupcheck.implementation.log.errors import LogError
 from groupcheck.implementation.server.groups import Groups
-from groupcheck.implementation.server.notes import Notes
 
 COMPACT_EVERY_S: Final = 60.0
+QUIET_S: Final = 10.0
+LONGEST: Final = 300
+
+
+class Notes:
+    """Writes lines for the operator, with a limit on repetition.
+
+    They never contain bytes that a client sent.
+
+    Args:
+        say: writes a line.
+        clock: the time in seconds.
+
+    """
+
+    def __init__(self, say: Callable[[str], None], clock: Callable[[], float]) -> None:
+        self._say = say
+        self._clock = clock
+        self._quiet_until: dict[str, float] = {}
+        self._unsaid: dict[str, int] = {}
+
+    def note(self, kind: str, what: str = "") -> None:
+        """Write a line, unless there was one of its kind a moment ago: those are counted."""
+        now = self._clock()
+        if now < self._quiet_until.get(kind, 0):
+            self._unsaid[kind] = self._unsaid.get(kind, 0) + 1
+            return
+        self._quiet_until[kind] = now + QUIET_S
+        more = self._unsaid.pop(kind, 0)
+        line = f"{kind}: {what}" if what else kind
+        self._say(line[:LONGEST] + (f" (and {more} times since the last line)" if more else ""))
 
 
 class Upkeep:

@@ -17,7 +17,7 @@ from groupcheck.properties.brokers.definition import (
 from groupcheck.properties.brokers.supervised import Supervised
 
 MAIN: Final = ("groupcheck", "serve")
-MODULES: Final = ("aiokafka", "crc32c", "kio")  # of groupcheck[serve]
+MODULES: Final = ("aiokafka", "kio")  # of groupcheck[serve]
 
 
 def definitions() -> list[BrokerDefinition]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from groupcheck.implementation.log.disk import Disk
+from groupcheck.implementation.log.segments import Disk
 
 
 class Stop(BaseException):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from groupcheck.implementation.log.batches import move, offsets_in
-from groupcheck.implementation.log.codec import FORMATS
+from groupcheck.implementation.log.codec import FORMATS, to_bytes
 from groupcheck.implementation.log.records import (
     Batch,
     GroupMetadataKey,
@@ -20,7 +20,6 @@ from groupcheck.implementation.log.records import (
     OffsetCommitValue,
     Record,
 )
-from groupcheck.implementation.log.stored import to_bytes
 from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.instances.instance import Instance, composed, supported
 from groupcheck.model.profiles import PROFILES

@@ -13,9 +13,8 @@ import pytest
 
 from groupcheck.implementation import PROFILE_4_1, Config, Coordinator
 from groupcheck.implementation.core.groups import Serving, partition_for
-from groupcheck.implementation.log.log import Completed
 from groupcheck.implementation.log.memory import MemoryLog
-from groupcheck.implementation.log.records import Batch
+from groupcheck.implementation.log.records import Batch, Completed
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,

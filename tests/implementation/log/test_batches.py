@@ -23,10 +23,9 @@ from groupcheck.implementation.log.batches import (
     spans,
     whole_from,
 )
-from groupcheck.implementation.log.codec import FORMATS
+from groupcheck.implementation.log.codec import FORMATS, from_bytes, to_bytes
 from groupcheck.implementation.log.errors import CorruptRecordError
 from groupcheck.implementation.log.records import Marker
-from groupcheck.implementation.log.stored import from_bytes, to_bytes
 from support.log_records import commit, end
 
 with warnings.catch_warnings():

@@ -17,11 +17,10 @@ from aiokafka.record.util import calc_crc32c
 from hypothesis import given, settings
 
 from groupcheck.implementation.log.batches import RawBatch, RawRecord, build, move
-from groupcheck.implementation.log.codec import FORMATS
+from groupcheck.implementation.log.codec import FORMATS, to_bytes
 from groupcheck.implementation.log.directory import DirectoryLog
 from groupcheck.implementation.log.errors import LogCorruptError, LogError, LogLockedError
 from groupcheck.implementation.log.records import Batch, Marker
-from groupcheck.implementation.log.stored import to_bytes
 from groupcheck.model.vocabulary import ErrorCode
 from support.faulty_disk import FaultyDisk, HastyDisk, at, never, whenever
 from support.log_loading import load

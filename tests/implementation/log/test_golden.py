@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from groupcheck.implementation.log.batches import parse, spans
-from groupcheck.implementation.log.codec import Format, encode
+from groupcheck.implementation.log.codec import Format, encode, to_bytes
 from groupcheck.implementation.log.directory import DirectoryLog
 from groupcheck.implementation.log.records import (
     Batch,
@@ -22,7 +22,6 @@ from groupcheck.implementation.log.records import (
     OffsetCommitValue,
     Record,
 )
-from groupcheck.implementation.log.stored import to_bytes
 from support.log_loading import load
 
 GOLDEN = Path(__file__).parent / "golden" / "kafka-4.1.0.log"

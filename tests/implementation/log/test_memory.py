@@ -98,6 +98,6 @@ def test_memory_log_needs_no_optional_dependency() -> None:
     program = """
 import sys
 sys.modules["aiokafka"] = sys.modules["kio"] = None
-import groupcheck.implementation.log.log
+import groupcheck.implementation.log.records
 """
     subprocess.run([sys.executable, "-c", program], check=True)

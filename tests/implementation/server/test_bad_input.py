@@ -15,10 +15,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.implementation.server import embedding, groups
+from groupcheck.implementation.server import groups
 from groupcheck.implementation.server.connection import MOST_UNREAD_BYTES, MOST_UNSENT_BYTES
-from groupcheck.implementation.server.notes import LONGEST, QUIET_S, Notes
 from groupcheck.implementation.server.ranges import API_KEYS
+from groupcheck.implementation.server.upkeep import LONGEST, QUIET_S, Notes
 from groupcheck.model.vocabulary import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -324,7 +324,7 @@ def test_failure_of_a_request_closes_only_its_connection(
         def receive(self, request: Request) -> list[Response]:
             raise RuntimeError(TRICKY, request)
 
-    monkeypatch.setattr(embedding, "Coordinator", Failing)
+    monkeypatch.setattr(groups, "Coordinator", Failing)
     with Served() as server, server.connected() as wire, server.connected() as other:
         wire.request("Heartbeat", 0, group_id="g", generation_id=1, member_id="m")
         assert wire.receive() is None

@@ -14,7 +14,7 @@ from kio.index import load_request_schema
 from groupcheck.implementation.server import codec
 from groupcheck.implementation.server.decoding import reader
 from groupcheck.implementation.server.messages import OffsetFetchGroupsRequest
-from groupcheck.implementation.server.ranges import API_KEYS, GROUPS, served
+from groupcheck.implementation.server.ranges import API_KEYS, SERVED_PROFILES, served
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     REQUESTS,
@@ -35,7 +35,7 @@ EXAMPLES = 30  # of each API, in all its versions
 SERVED = sorted(
     {
         (api, version)
-        for profile in GROUPS
+        for profile in SERVED_PROFILES
         for api, versions in served(profile, REQUESTS).items()
         for version in range(versions.oldest, versions.newest + 1)
     }

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupcheck.implementation.server.frames import FrameLengthError, Frames
+from groupcheck.implementation.server.connection import FrameLengthError, Frames
 
 
 def framed(*bodies: bytes) -> bytes:

@@ -1,4 +1,4 @@
-"""Fetch and ListOffsets."""
+"""Produce, Fetch and ListOffsets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from typing import Final
 
 from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.calls import Call
-from groupcheck.implementation.server.topics import EARLIEST, LATEST, Partition, Topics
+from groupcheck.implementation.server.settings import Limits
+from groupcheck.implementation.server.topics import (
+    EARLIEST,
+    LATEST,
+    BadRecordsError,
+    Partition,
+    Topics,
+    batches,
+)
 from groupcheck.model.vocabulary import ErrorCode
 
 READ_COMMITTED: Final = 1
@@ -143,3 +151,44 @@ class _Fetch:
         aborted = partition.aborted(offset, end_offset) if committed else None
         records = partition.read(offset, min(asked.partition_max_bytes, left), end_offset)
         return data._replace(aborted_transactions=aborted, records=records)
+
+
+class Writing:
+    """The API with which producers write topics."""
+
+    def __init__(self, topics: Topics, limits: Limits) -> None:
+        self._topics = topics
+        self._limits = limits
+
+    def produce(self, call: Call) -> None:
+        """Append the records, and answer unless acks=0."""
+        body: messages.ProduceRequest = call.body
+        responses = tuple(
+            messages.TopicProduceResponse(
+                topic.name, tuple(self._append(topic.name, p) for p in topic.partition_data)
+            )
+            for topic in body.topic_data
+        )
+        call.reply(messages.ProduceResponse(responses) if body.acks else None)
+
+    def _append(
+        self, topic: str, sent: messages.PartitionProduceData
+    ) -> messages.PartitionProduceResponse:
+        partition = self._topics.partition(topic, sent.partition_index)
+        if partition is None:
+            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+            return messages.PartitionProduceResponse(sent.partition_index, unknown)
+        data = sent.records or b""
+        if len(data) > self._limits.message_max_bytes:
+            too_large = ErrorCode.MESSAGE_TOO_LARGE
+            return messages.PartitionProduceResponse(sent.partition_index, too_large)
+        try:
+            found = list(batches(data))
+        except BadRecordsError as error:
+            return messages.PartitionProduceResponse(sent.partition_index, error.error_code)
+        offset = partition.end_offset
+        for batch in found:
+            partition.append(batch)
+        return messages.PartitionProduceResponse(
+            sent.partition_index, ErrorCode.NONE, offset, partition.start_offset
+        )
