@@ -8,8 +8,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from groupcheck.properties.code.code import Code
-from groupcheck.properties.code.ran import ChangedCodeError, united
+from groupcheck.properties.code.code import ChangedCodeError, Code, united
 from groupcheck.properties.coverage.kind import united as united_outcomes
 from groupcheck.properties.result import InstanceCoverage, Pairs, Tours, TransitionCounts
 from groupcheck.reports.formatting import bounded

@@ -1,36 +1,36 @@
-"""The brokers that can be started by name, and the source of ports of each."""
+"""The brokers that can be started by name."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
-from functools import cache
+from functools import cache, partial
 from threading import Event, Lock
 from typing import Final
 
-from groupcheck.properties.brokers import apache, kfake, served
+from groupcheck.properties.brokers import apache, kfake
 from groupcheck.properties.brokers.definition import (
+    Address,
     BrokerDefinition,
+    BrokerListing,
     Running,
     no_package,
     start,
     to_stderr,
+    wait_for_address,
 )
-from groupcheck.properties.brokers.listing import BrokerListing
-from groupcheck.properties.ports.broker_info import BrokerInfoCache
-from groupcheck.properties.ports.health_check import HealthCheck
+from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.ports.port import PortUnavailableError
-from groupcheck.properties.ports.settings import BrokerSettings, parse_settings
-from groupcheck.properties.ports.source import PortSource, UnknownPortError
-from groupcheck.properties.ports.wire import WirePort
-from groupcheck.properties.tolerances import Tolerances
 
+MAIN: Final = ("groupcheck", "serve")
+SERVE: Final = ("aiokafka", "kio")  # modules of groupcheck[serve]
 WIRE: Final = ("kafka", "platformdirs")  # modules of groupcheck[wire]
 
 
 @cache
 def definitions() -> dict[str, BrokerDefinition]:
     """Return the definition of every broker by its name."""
-    found = [*apache.definitions(), kfake.definition(), *served.definitions()]
+    found = [*apache.definitions(), kfake.definition(), *_served()]
     return {definition.name: definition for definition in found}
 
 
@@ -50,60 +50,44 @@ def listing() -> list[BrokerListing]:
 
 
 class SharedBroker:
-    """One broker for all ports of a source; the first port starts it."""
+    """One broker for all ports of a source; the first port starts it.
 
-    def __init__(
-        self, definition: BrokerDefinition, given: Mapping[str, int], tolerances: Tolerances
-    ) -> None:
-        self.definition = definition
-        self.tolerances = tolerances
+    Raises:
+        PortUnavailableError: it cannot run here, or cannot be downloaded or built.
+    """
+
+    def __init__(self, definition: BrokerDefinition, given: Mapping[str, int]) -> None:
+        why_not = missing(definition)
+        if why_not is not None:
+            msg = f"{definition.name} needs {definition.needs}: {why_not}"
+            raise PortUnavailableError(msg)
+        definition.prepare(to_stderr)
         self.interrupted = Event()
-        self.broker_info = BrokerInfoCache()
+        self._definition = definition
         self._settings = {**definition.settings, **given}
-        unreported = definition.unreported
-        self._unreported = {**unreported, **{k: v for k, v in given.items() if k in unreported}}
         self._lock = Lock()
         self._running: Running | None = None
 
-    def running(self) -> Running:
-        """Return the running broker.
+    def address(self) -> Address:
+        """Return the address of the running broker.
 
         Raises:
             PortUnavailableError: it does not start.
         """
         with self._lock:
             if self._running is None:
-                self._running = start(self.definition, self._settings, self.interrupted)
-            return self._running
-
-    def connect(self) -> WirePort:
-        """Return a new port; raises as `running` does."""
-        return WirePort(
-            *self.running().address,
-            tolerances=self.tolerances,
-            settings=self._unreported,
-            interrupted=self.interrupted,
-            broker_info=self.broker_info,
-        )
-
-    def health_check(self) -> HealthCheck:
-        """Return a health check of the broker; raises as `running` does."""
-        self.running()
-        return HealthCheck(lambda: self.running().address, self.interrupted)
+                self._running = start(self._definition, self._settings, self.interrupted)
+            return self._running.address
 
     def restart(self) -> None:
-        """Start the broker again if it has ended, with empty state; raises as `running` does."""
+        """Start the broker again if it has ended, with empty state; raises as `address` does."""
         with self._lock:
             running = self._running
             if running is None or not running.ended:
                 return
             self._running = None
         running.stop()
-        self.running()
-
-    def broker_settings(self) -> BrokerSettings:
-        """Return its settings; raises as `running` does."""
-        return self.connect().broker_settings()
+        self.address()
 
     def stop(self) -> None:
         """End the broker."""
@@ -113,46 +97,26 @@ class SharedBroker:
             running.stop()
 
 
-def broker_source(spec: str, tolerances: Tolerances) -> PortSource | None:
-    """Return the source of ports of a named broker; downloads or builds it. None if unknown.
-
-    Raises:
-        UnknownPortError: it does not have a setting, or the value is not allowed.
-        PortUnavailableError: it cannot run here, or cannot be downloaded or built.
-    """
-    name, _, query = spec.partition("?")
-    definition = definitions().get(name)
-    if definition is None:
-        return None
-    given = _given(definition, spec, query)
-    why_not = missing(definition)
-    if why_not is not None:
-        msg = f"{name} needs {definition.needs}: {why_not}"
-        raise PortUnavailableError(msg)
-    definition.prepare(to_stderr)
-    shared = SharedBroker(definition, given, tolerances)
-    return PortSource(
-        spec,
-        shared.connect,
-        tolerances=tolerances,
-        broker_settings=shared.broker_settings,
-        stop=shared.stop,
-        interrupt=shared.interrupted.set,
-        profile=definition.profile,
-        health_check=shared.health_check,
-        clear_broker_info=shared.broker_info.clear,
-        restart=shared.restart,
-    )
+def _served() -> list[BrokerDefinition]:
+    """Return a definition for each version of this project's own coordinator: the control."""
+    return [
+        BrokerDefinition(
+            name,
+            f"groupcheck serve, as Kafka {profile}",
+            profile,
+            "the packages of groupcheck[serve]",
+            missing=partial(no_package, *SERVE, extra="serve"),
+            prepare=lambda _: None,
+            launch=partial(_launch, profile),
+        )
+        for name, profile in (("serve", "2.7"), ("serve:4.1", "4.1"))
+    ]
 
 
-def _given(definition: BrokerDefinition, spec: str, query: str) -> dict[str, int]:
-    try:
-        given = parse_settings(query)
-    except ValueError as error:
-        msg = f"{spec!r}: {error}"
-        raise UnknownPortError(msg) from error
-    for name in given:
-        if name not in definition.settings:
-            msg = f"{spec!r}: {definition.title} has no setting {name}"
-            raise UnknownPortError(msg)
-    return given
+def _launch(
+    profile: str, programs: Supervised, settings: Mapping[str, int], interrupted: Event
+) -> Address:
+    options = [word for n, value in settings.items() for word in ("--config", f"{n}={value}")]
+    command = [sys.executable, "-m", *MAIN, "--profile", profile]
+    programs.start("serve", [*command, "--listen", "127.0.0.1:0", *options])
+    return wait_for_address(programs, "serve", "serving Kafka .* on", interrupted)

@@ -72,6 +72,19 @@ class BrokerDefinition(NamedTuple):
     unreported: Mapping[str, int] = MappingProxyType({})
 
 
+class BrokerListing(NamedTuple):
+    """A broker: the PORT to type, its title, the version it is checked against, what it needs.
+
+    `missing` says why it cannot run on this machine; None if it can.
+    """
+
+    name: str
+    title: str
+    profile: str
+    needs: str
+    missing: str | None
+
+
 class Running:
     """A running broker: `address` is its host and port, `programs` its processes and folder."""
 

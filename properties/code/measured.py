@@ -10,8 +10,7 @@ from typing import Any
 
 from coverage.exceptions import CoverageException
 
-from groupcheck.properties.code.code import Code
-from groupcheck.properties.code.ran import FileRan, FunctionRan, Label, coded
+from groupcheck.properties.code.code import Code, FileRan, FunctionRan, Label, coded
 from groupcheck.properties.code.tracing import OUTSIDE, Tracing
 
 

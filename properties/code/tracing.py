@@ -18,7 +18,7 @@ from coverage import Coverage
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.code.ran import Label
+from groupcheck.properties.code.code import Label
 from groupcheck.properties.oracle import Oracle
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
 from groupcheck.properties.ports.source import PortSource

@@ -8,10 +8,9 @@ from collections.abc import Mapping
 from time import monotonic
 from typing import Any, Final, NoReturn
 
-from groupcheck.properties.ports.messages import plain, protocol_error, shorten
+from groupcheck.properties.ports.messages import VirtualTimePort, plain, protocol_error, shorten
 from groupcheck.properties.ports.port import PortFailedError, PortInfo, PortUnavailableError
 from groupcheck.properties.ports.program import EndedError, Program
-from groupcheck.properties.ports.virtual_time import VirtualTimePort
 
 GRACE_S: Final = 1.0
 

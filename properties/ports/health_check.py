@@ -1,4 +1,4 @@
-"""A health check of a broker: a heartbeat of an unknown member, and whether it is answered.
+"""Connections besides those of a test's requests: a health check, and a barrier between requests.
 
 What a failed check means for running tests does not belong here.
 """
@@ -17,6 +17,7 @@ from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.connection import (
     CLIENT_ID,
     WAKE_S,
+    BootstrapClient,
     Connection,
     Question,
     raise_if_interrupted,
@@ -44,7 +45,10 @@ class HealthCheckError(Exception):
 
 
 class HealthCheck:
-    """Sends the same request to a broker repeatedly; looks up its address for each connection."""
+    """Sends a heartbeat of an unknown member repeatedly, and checks that it is answered.
+
+    The broker's address is looked up for each connection.
+    """
 
     def __init__(self, address: Callable[[], tuple[str, int]], interrupted: Event) -> None:
         self._address = address
@@ -99,3 +103,46 @@ class HealthCheck:
                 if monotonic() > deadline:
                     msg = f"did not answer within {within_s:g} s"
                     raise HealthCheckError(msg) from None
+
+
+class Barrier:
+    """A barrier between requests: the broker has received the first before the second is sent.
+
+    A request that waits for other requests gets no response, so nothing confirms that it has
+    arrived, and requests on different connections may overtake each other. A broker that handles
+    one request at a time has received it when it answers a later request on an established
+    connection. The barrier is such a connection, with a request without side effects.
+
+    It reports no failures: after an error or a timeout it does nothing until `close`, and the
+    requests of the test show what is wrong with the broker.
+
+    Args:
+        connect: opens the connection, when it is first needed; may raise `OSError`.
+    """
+
+    def __init__(self, connect: Callable[[], BootstrapClient]) -> None:
+        self._connect = connect
+        self._client: BootstrapClient | None = None
+        self._failed = False
+
+    def wait(self) -> None:
+        """Wait for a response.
+
+        Raises:
+            PortUnavailableError: the wait was interrupted.
+        """
+        if self._failed:
+            return
+        try:
+            self._client = self._client or self._connect()
+            self._client.versions({})
+        except (OSError, PortFailedError, codec.MalformedAnswerError):
+            self.close()
+            self._failed = True
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._client is not None:
+            self._client.close()
+        self._client = None
+        self._failed = False

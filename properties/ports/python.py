@@ -40,18 +40,19 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final, NoReturn
 
-from groupcheck.properties.ports.messages import plain, protocol_error, shorten
+from groupcheck.properties.ports.messages import VirtualTimePort, plain, protocol_error, shorten
 from groupcheck.properties.ports.port import PortFailedError, PortInfo
-from groupcheck.properties.ports.python_factory import (
+from groupcheck.properties.ports.user_code import (
     METHODS,
     Factory,
+    TooLongError,
+    close_coroutine,
     load_factory,
     make_port,
     name_of,
     one_line,
+    user_code_guard,
 )
-from groupcheck.properties.ports.user_code import TooLongError, close_coroutine, user_code_guard
-from groupcheck.properties.ports.virtual_time import VirtualTimePort
 
 __all__ = ["PythonPort", "load_factory", "name_of"]
 

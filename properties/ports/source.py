@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -68,36 +68,28 @@ def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> 
         UnknownPortError: the argument has none of the known forms.
         PortUnavailableError: what it names does not exist.
     """
+    kind, _, rest = spec.partition(":")
     if spec == "builtin":
-        return _builtin(spec, seed)
+        from groupcheck.properties.ports.builtin import BuiltinPort
+
+        return PortSource(spec, lambda: BuiltinPort(seed), typed=True)
     if spec == "librdkafka-mock":
         return _librdkafka_mock(spec, tolerances)
-    kind, colon, rest = spec.partition(":")
-    if colon and rest:
-        if kind == "python":
-            return _python(spec, rest)
-        if kind == "exec":
-            return _exec(spec, rest)
-        if kind == "kafka" and rest.startswith("//"):
-            return _kafka(spec, tolerances)
+    if kind == "python" and rest:
+        from groupcheck.properties.ports.python import load_factory
+
+        return factory_source(load_factory(rest))._replace(spec=spec, typed=True)
+    if kind == "exec" and rest:
+        from groupcheck.properties.ports.exec import ExecPort
+
+        return PortSource(spec, lambda: ExecPort(rest), typed=True)
+    if spec.startswith("kafka://"):
+        return _kafka(spec, tolerances)
     broker = _broker(spec, tolerances)
     if broker is not None:
         return broker
     msg = f"unknown PORT {spec!r}; it is one of: {', '.join(FORMS)}"
     raise UnknownPortError(msg)
-
-
-def _builtin(spec: str, seed: int) -> PortSource:
-    from groupcheck.properties.ports.builtin import BuiltinPort
-
-    return PortSource(spec, lambda: BuiltinPort(seed), typed=True)
-
-
-def _python(spec: str, rest: str) -> PortSource:
-    from groupcheck.properties.ports.python import PythonPort, load_factory
-
-    factory = load_factory(rest)
-    return PortSource(spec, lambda: PythonPort(factory), typed=True)
 
 
 def factory_source(factory: Callable[[], object]) -> PortSource:
@@ -107,45 +99,10 @@ def factory_source(factory: Callable[[], object]) -> PortSource:
     return PortSource(f"python:{name_of(factory)}", lambda: PythonPort(factory))
 
 
-def _exec(spec: str, command: str) -> PortSource:
-    from groupcheck.properties.ports.exec import ExecPort
-
-    return PortSource(spec, lambda: ExecPort(command), typed=True)
-
-
 def _kafka(spec: str, tolerances: Tolerances) -> PortSource:
-    from groupcheck.properties.ports.broker_info import BrokerInfoCache
-    from groupcheck.properties.ports.health_check import HealthCheck
-    from groupcheck.properties.ports.wire import WirePort
-
     host, port, query = _address(spec)
-    try:
-        settings = parse_settings(query)
-    except ValueError as error:
-        msg = f"{spec!r}: {error}"
-        raise UnknownPortError(msg) from error
-
-    interrupted, cache = Event(), BrokerInfoCache()
-
-    def connect() -> WirePort:
-        return WirePort(
-            host,
-            port,
-            tolerances=tolerances,
-            settings=settings,
-            interrupted=interrupted,
-            broker_info=cache,
-        )
-
-    return PortSource(
-        spec,
-        connect,
-        tolerances=tolerances,
-        broker_settings=lambda: connect().broker_settings(),
-        interrupt=interrupted.set,
-        health_check=lambda: HealthCheck(lambda: (host, port), interrupted),
-        clear_broker_info=cache.clear,
-    )
+    settings = _settings(spec, query)
+    return _wire_source(spec, lambda: (host, port), settings, Event(), tolerances)
 
 
 def _address(spec: str) -> tuple[str, int, str]:
@@ -164,10 +121,68 @@ def _address(spec: str) -> tuple[str, int, str]:
     return host, port, parts.query
 
 
-def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
-    from groupcheck.properties.brokers.catalogue import broker_source
+def _settings(spec: str, query: str) -> dict[str, int]:
+    try:
+        return parse_settings(query)
+    except ValueError as error:
+        msg = f"{spec!r}: {error}"
+        raise UnknownPortError(msg) from error
 
-    return broker_source(spec, tolerances)
+
+def _wire_source(
+    spec: str,
+    address: Callable[[], tuple[str, int]],
+    settings: Mapping[str, int],
+    interrupted: Event,
+    tolerances: Tolerances,
+) -> PortSource:
+    """Return the source of the ports of one broker; `address` may start it."""
+    from groupcheck.properties.ports.health_check import HealthCheck
+    from groupcheck.properties.ports.settings import BrokerInfoCache
+    from groupcheck.properties.ports.wire import WirePort
+
+    cache = BrokerInfoCache()
+
+    def connect() -> WirePort:
+        return WirePort(
+            *address(),
+            tolerances=tolerances,
+            settings=settings,
+            interrupted=interrupted,
+            broker_info=cache,
+        )
+
+    def health_check() -> HealthCheck:
+        address()
+        return HealthCheck(address, interrupted)
+
+    return PortSource(
+        spec,
+        connect,
+        tolerances=tolerances,
+        broker_settings=lambda: connect().broker_settings(),
+        interrupt=interrupted.set,
+        health_check=health_check,
+        clear_broker_info=cache.clear,
+    )
+
+
+def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
+    """Return the source of a broker that is started by name; None if there is no such broker."""
+    from groupcheck.properties.brokers.catalogue import SharedBroker, definitions
+
+    name, _, query = spec.partition("?")
+    definition = definitions().get(name)
+    if definition is None:
+        return None
+    given = _settings(spec, query)
+    if unknown := next((name for name in given if name not in definition.settings), None):
+        msg = f"{spec!r}: {definition.title} has no setting {unknown}"
+        raise UnknownPortError(msg)
+    shared = SharedBroker(definition, given)
+    unreported = {k: given.get(k, v) for k, v in definition.unreported.items()}
+    source = _wire_source(spec, shared.address, unreported, shared.interrupted, tolerances)
+    return source._replace(stop=shared.stop, profile=definition.profile, restart=shared.restart)
 
 
 def _librdkafka_mock(spec: str, tolerances: Tolerances) -> PortSource:

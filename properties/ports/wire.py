@@ -26,8 +26,6 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 from groupcheck.properties.ports import codec, producers
-from groupcheck.properties.ports.barrier import Barrier
-from groupcheck.properties.ports.broker_info import BrokerInfo, BrokerInfoCache
 from groupcheck.properties.ports.connection import (
     WAKE_S,
     BootstrapClient,
@@ -35,6 +33,7 @@ from groupcheck.properties.ports.connection import (
     raise_if_interrupted,
 )
 from groupcheck.properties.ports.group_names import GroupNames
+from groupcheck.properties.ports.health_check import Barrier
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import (
     Fault,
@@ -44,7 +43,12 @@ from groupcheck.properties.ports.port import (
     PortUnavailableError,
 )
 from groupcheck.properties.ports.producers import Producers
-from groupcheck.properties.ports.settings import BrokerSettings, settings_of
+from groupcheck.properties.ports.settings import (
+    BrokerInfo,
+    BrokerInfoCache,
+    BrokerSettings,
+    settings_of,
+)
 from groupcheck.properties.tolerances import USUAL, Tolerances
 
 CONNECT_S: Final = 5.0

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.properties.code.ran import FileRan, FunctionRan, Label, coded
+from groupcheck.properties.code.code import FileRan, FunctionRan, Label, coded
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.changes import changes
 from groupcheck.reports.explored_graphs import Again, again

@@ -30,8 +30,7 @@ from groupcheck.properties.ports.port import (
     PortUnavailableError,
 )
 from groupcheck.properties.ports.python import PythonPort, load_factory
-from groupcheck.properties.ports.python_factory import METHODS
-from groupcheck.properties.ports.user_code import TooLongError, user_code_guard
+from groupcheck.properties.ports.user_code import METHODS, TooLongError, user_code_guard
 
 HEARTBEAT = Request(7, 4, HeartbeatRequest("g", 3, "m"), "client-1", "/10.0.0.1")
 ANSWER = {"type": "response", "id": 7, "body": {"errorCode": 25}}
