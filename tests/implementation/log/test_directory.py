@@ -127,17 +127,6 @@ def test_all_partitions_are_written_before_the_first_sync(tmp_path: Path) -> Non
     assert done == [ErrorCode.NONE] * 6
 
 
-def test_appends_complete_in_their_order(tmp_path: Path) -> None:
-    done: list[int] = []
-    unwritable = commit("x" * 40_000, 1)
-    with opened(tmp_path) as log:
-        for i, batch in enumerate([commit("a", 1), unwritable, commit("b", 1), commit("c", 1)]):
-            log.append(27, batch, lambda _, i=i: done.append(i))  # type: ignore[misc]
-        log.flush()
-        log.complete()
-    assert done == [0, 1, 2, 3]
-
-
 def test_unwritable_batch_may_fail_at_once(tmp_path: Path) -> None:
     done: list[ErrorCode] = []
     with opened(tmp_path, refuses_at_once=True) as log:
@@ -201,13 +190,6 @@ def test_full_segment_is_followed_by_one_named_by_its_first_offset(tmp_path: Pat
     with opened(tmp_path) as log:
         assert list(log.read(27)) == batches
         assert len(batches) == 3
-
-
-@pytest.mark.parametrize("profile", FORMATS)
-def test_records_of_each_profile_round_trip(tmp_path: Path, profile: str) -> None:
-    with opened(tmp_path, written=FORMATS[profile]) as log:
-        append(log, commit("a", 1))
-        assert list(log.read(27)) == [commit("a", 1)]
 
 
 def test_records_of_unknown_types_are_counted_and_survive_compaction(
@@ -595,24 +577,3 @@ def test_appends_go_on_while_another_thread_compacts(tmp_path: Path) -> None:
         for compaction in compactions:
             compaction.result()
         assert load(log.read(27)) == load(commit("abc"[i % 3], i) for i in range(400))
-
-
-def test_compaction_that_cannot_be_written_changes_nothing(tmp_path: Path) -> None:
-    full = False
-
-    def before(_: int, name: str) -> None:
-        if full and name == "write":
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    with opened(tmp_path, segment_bytes=100, disk=FaultyDisk(before)) as log:
-        for i in range(10):
-            append(log, commit("a", i))
-        names, batches = files(tmp_path), list(log.read(27))
-        full = True
-        with pytest.raises(LogError, match=f"{PARTITION} could not be compacted: .*No space"):
-            log.compact()
-        full = False
-        assert files(tmp_path) == names
-        assert list(log.read(27)) == batches
-        log.compact()
-        assert len(files(tmp_path)) == 2

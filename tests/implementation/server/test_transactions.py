@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
+
+import pytest
 
 from groupcheck.implementation.server.calls import Call, Client
 from groupcheck.implementation.server.messages import (
@@ -49,12 +51,12 @@ class Groups:
 class Producers:
     """Requests of producers; `None` while a request is not answered."""
 
-    def __init__(self) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.loop = loop
         self.topics = Topics(Limits())
         self.topics.create("topic", 2)
         self.groups = Groups()
         groups: Any = self.groups
-        loop = asyncio.get_running_loop()
         self.transactions = Transactions(self.topics, groups, loop)
 
     def ask(self, handler: Callable[[Call], None], body: Any) -> Any:
@@ -85,117 +87,89 @@ class Producers:
         return None if answer is None else int(answer.error_code)
 
 
-def with_producers(test: Callable[[Producers], None]) -> None:
-    async def run() -> None:
-        test(Producers())
-
-    asyncio.run(run())
-
-
-def test_end_txn_writes_markers_to_groups_and_partitions() -> None:
-    def test(producers: Producers) -> None:
-        producer = producers.init()
-        assert producers.add_offsets(producer, "one") == producers.add_offsets(producer, "two") == 0
-        assert producers.add_partitions(producer, 0, 1) == [0, 0]
-        assert producers.end(producer, committed=False) == 0
-        markers = producers.groups.markers
-        assert markers == [Marker(g, producer.producer_id, committed=False) for g in ("one", "two")]
-        assert [p.end_offset for p in producers.topics.partitions("topic")] == [1, 1]
-        # It has ended: the next end has no markers to write.
-        assert producers.end(producer) == 0
-        assert len(markers) == 2
-
-    with_producers(test)
+@pytest.fixture
+def producers() -> Iterator[Producers]:
+    loop = asyncio.new_event_loop()
+    yield Producers(loop)
+    loop.close()
 
 
-def test_end_txn_is_answered_when_every_group_has_its_marker() -> None:
-    def test(producers: Producers) -> None:
-        producer = producers.init()
-        producers.add_offsets(producer, "one")
-        producers.groups.slow = True
-        assert producers.end(producer) is None
-        producers.groups.answer()
-        assert producers.end(producer) == 0
-
-    with_producers(test)
-
-
-def test_init_producer_id_aborts_and_fences_the_earlier_instance() -> None:
-    def test(producers: Producers) -> None:
-        first = producers.init()
-        producers.add_offsets(first)
-        second = producers.init()
-        assert producers.groups.markers == [Marker("group", first.producer_id, committed=False)]
-        assert second.producer_id == first.producer_id
-        assert second.producer_epoch == first.producer_epoch + 1
-        assert producers.add_offsets(first) == FENCED
-        assert producers.add_partitions(first, 0) == [FENCED]
-        assert producers.end(first) == FENCED
-        assert producers.end(second) == 0
-
-    with_producers(test)
+def test_end_txn_writes_markers_to_groups_and_partitions(producers: Producers) -> None:
+    producer = producers.init()
+    assert producers.add_offsets(producer, "one") == producers.add_offsets(producer, "two") == 0
+    assert producers.add_partitions(producer, 0, 1) == [0, 0]
+    assert producers.end(producer, committed=False) == 0
+    markers = producers.groups.markers
+    assert markers == [Marker(g, producer.producer_id, committed=False) for g in ("one", "two")]
+    assert [p.end_offset for p in producers.topics.partitions("topic")] == [1, 1]
+    # It has ended: the next end has no markers to write.
+    assert producers.end(producer) == 0
+    assert len(markers) == 2
 
 
-def test_producer_id_and_epoch_have_to_match() -> None:
-    def test(producers: Producers) -> None:
-        first = producers.init()
-        said = {"producer_id": first.producer_id, "producer_epoch": first.producer_epoch}
-        assert producers.init(**said).error_code == 0
-        assert producers.init(**said).error_code == FENCED
-
-    with_producers(test)
-
-
-def test_unknown_transactional_id_is_rejected() -> None:
-    def test(producers: Producers) -> None:
-        stranger = producers.init(None)
-        assert stranger.error_code == 0
-        assert producers.add_offsets(stranger) == UNKNOWN
-        assert producers.end(stranger) == UNKNOWN
-        producers.init()
-        assert producers.add_partitions(stranger, 0) == [UNKNOWN]
-
-    with_producers(test)
+def test_end_txn_is_answered_when_every_group_has_its_marker(producers: Producers) -> None:
+    producer = producers.init()
+    producers.add_offsets(producer, "one")
+    producers.groups.slow = True
+    assert producers.end(producer) is None
+    producers.groups.answer()
+    assert producers.end(producer) == 0
 
 
-def test_transaction_adds_all_partitions_or_none() -> None:
-    def test(producers: Producers) -> None:
-        producer = producers.init()
-        assert producers.add_partitions(producer, 0, 2) == [55, 3]
-        producers.end(producer)
-        assert producers.topics.partitions("topic")[0].end_offset == 0
-
-    with_producers(test)
-
-
-def test_invalid_init_producer_id_is_rejected() -> None:
-    def test(producers: Producers) -> None:
-        assert producers.init("").error_code == 42
-        assert producers.init(timeout_ms=0).error_code == 50
-        assert producers.init(timeout_ms=900_001).error_code == 50
-
-    with_producers(test)
+def test_init_producer_id_aborts_and_fences_the_earlier_instance(producers: Producers) -> None:
+    first = producers.init()
+    producers.add_offsets(first)
+    second = producers.init()
+    assert producers.groups.markers == [Marker("group", first.producer_id, committed=False)]
+    assert second.producer_id == first.producer_id
+    assert second.producer_epoch == first.producer_epoch + 1
+    assert producers.add_offsets(first) == FENCED
+    assert producers.add_partitions(first, 0) == [FENCED]
+    assert producers.end(first) == FENCED
+    assert producers.end(second) == 0
 
 
-def test_producer_id_with_exhausted_epochs_is_replaced() -> None:
-    def test(producers: Producers) -> None:
-        first = producers.init()
-        (transaction,) = producers.transactions._transactions.values()
-        transaction.producer_epoch = 2**15 - 2
-        second = producers.init()
-        assert second.producer_epoch == 0
-        assert second.producer_id != first.producer_id
-
-    with_producers(test)
+def test_producer_id_and_epoch_have_to_match(producers: Producers) -> None:
+    first = producers.init()
+    said = {"producer_id": first.producer_id, "producer_epoch": first.producer_epoch}
+    assert producers.init(**said).error_code == 0
+    assert producers.init(**said).error_code == FENCED
 
 
-def test_transaction_timeout_aborts_and_fences_the_producer() -> None:
-    async def run() -> None:
-        producers = Producers()
-        producer = producers.init(timeout_ms=20)
-        producers.add_offsets(producer)
-        await producers.groups.asked.wait()
-        assert producers.groups.markers == [Marker("group", producer.producer_id, committed=False)]
-        assert producers.end(producer) == FENCED
+def test_unknown_transactional_id_is_rejected(producers: Producers) -> None:
+    stranger = producers.init(None)
+    assert stranger.error_code == 0
+    assert producers.add_offsets(stranger) == UNKNOWN
+    assert producers.end(stranger) == UNKNOWN
+    producers.init()
+    assert producers.add_partitions(stranger, 0) == [UNKNOWN]
 
-    asyncio.run(asyncio.wait_for(run(), 20))
+
+def test_transaction_adds_all_partitions_or_none(producers: Producers) -> None:
+    producer = producers.init()
+    assert producers.add_partitions(producer, 0, 2) == [55, 3]
+    producers.end(producer)
+    assert producers.topics.partitions("topic")[0].end_offset == 0
+
+
+def test_invalid_init_producer_id_is_rejected(producers: Producers) -> None:
+    assert producers.init("").error_code == 42
+    assert producers.init(timeout_ms=0).error_code == 50
+    assert producers.init(timeout_ms=900_001).error_code == 50
+
+
+def test_producer_id_with_exhausted_epochs_is_replaced(producers: Producers) -> None:
+    first = producers.init()
+    (transaction,) = producers.transactions._transactions.values()
+    transaction.producer_epoch = 2**15 - 2
+    second = producers.init()
+    assert second.producer_epoch == 0
+    assert second.producer_id != first.producer_id
+
+
+def test_transaction_timeout_aborts_and_fences_the_producer(producers: Producers) -> None:
+    producer = producers.init(timeout_ms=20)
+    producers.add_offsets(producer)
+    producers.loop.run_until_complete(asyncio.wait_for(producers.groups.asked.wait(), 20))
+    assert producers.groups.markers == [Marker("group", producer.producer_id, committed=False)]
+    assert producers.end(producer) == FENCED

@@ -5,8 +5,7 @@ from __future__ import annotations
 import dataclasses
 import io
 from datetime import timedelta
-from types import NoneType, UnionType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, get_args
 
 import kio.index
 import pytest
@@ -30,12 +29,12 @@ from groupcheck.model.vocabulary import (
     SyncGroupResponse,
 )
 from groupcheck.properties.ports import codec
+from support.records import records
 
 Hint = Any  # the type of a field
 Entity = Any  # a record, kio's of the same, a field of either, or its value
 Message = Any  # kafka-python's
 
-TEXT = st.text(st.characters(codec="utf-8"), max_size=6)
 KIO_OLDEST = {"OffsetCommit": 2, "OffsetFetch": 1}  # Kafka 4 and kio have no older versions
 KIO_FIELDS = {"include_authorized_operations": False, "throttle_time": timedelta(0)}
 KIO_NAMES = {
@@ -44,35 +43,15 @@ KIO_NAMES = {
     "rebalance_timeout": "rebalance_timeout_ms",
     "retention_time": "retention_time_ms",
 }
-SHORT = {"producer_epoch": st.integers(-1, 2**15 - 1)}  # of 16 bits, where others have 32
-
-
-def values(hint: Hint) -> st.SearchStrategy[Any]:
-    if isinstance(hint, UnionType):
-        return st.none() | values(next(a for a in get_args(hint) if a is not NoneType))
-    origin: Hint = get_origin(hint)
-    if origin is tuple:
-        return st.lists(values(get_args(hint)[0]), max_size=3).map(tuple)
-    if hasattr(hint, "_fields"):
-        of = {n: values(h) for n, h in get_type_hints(hint).items()}
-        return st.builds(hint, **{**of, **{n: each for n, each in SHORT.items() if n in of}})
-    scalars: dict[Any, st.SearchStrategy[Any]] = {
-        str: TEXT,
-        bytes: st.binary(max_size=6),
-        bool: st.booleans(),
-        int: st.integers(-1, 2**31 - 1),
-        ErrorCode: st.sampled_from(ErrorCode),
-    }
-    return scalars[hint]
 
 
 @st.composite
-def versioned(draw: st.DrawFn, records: dict[str, Any]) -> tuple[Any, int]:
+def versioned(draw: st.DrawFn, classes: dict[str, Any]) -> tuple[Any, int]:
     api = draw(st.sampled_from(sorted(codec.NEWEST_VERSIONS)))
     version = draw(st.integers(0, codec.NEWEST_VERSIONS[api]))
-    record = draw(values(records[api]))
+    record = draw(records(classes[api]))
     if isinstance(record, LeaveGroupRequest) and version < 3:
-        record = record._replace(members=(MemberIdentity(draw(TEXT)),))
+        record = record._replace(members=(MemberIdentity(draw(st.text(max_size=6))),))
     if isinstance(record, OffsetFetchRequest) and version < 2:
         record = record._replace(topics=record.topics or ())
     return record, version
