@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.properties.brokers import served
+from groupcheck.properties.brokers import catalogue
 from groupcheck.properties.brokers.catalogue import definitions
 
 PATIENCE_S = 60
@@ -66,7 +66,7 @@ def test_a_missing_program_of_a_broker_is_one_line(
 def test_the_log_of_a_broker_that_does_not_start_is_quoted(
     run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(served, "MAIN", ("no_such_module",))
+    monkeypatch.setattr(catalogue, "MAIN", ("no_such_module",))
     done = run("verify", "serve")
     assert done.status == 2
     first, *log = done.err.splitlines()
