@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from groupcheck.cli.registry import parser
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit status."""
+    gc.set_threshold(50_000)  # states are nested tuples, and few of them become garbage
     output = BufferedOutput()
     with contextlib.redirect_stdout(output):
         status, error = _run(arguments)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import importlib
 import sys
 from pathlib import Path
@@ -13,7 +12,7 @@ from groupcheck.cli.exit_status import (
     CONFORMS,
     DIVERGES,
     CommandError,
-    check_profile,
+    profile_of,
 )
 from groupcheck.cli.options import add_instances, add_profile, add_table
 from groupcheck.numeric_options import whole
@@ -47,14 +46,11 @@ def run(options: argparse.Namespace) -> int:
         CommandError: an instance is unknown, or TLC cannot be run.
     """
     from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError, chosen
-    from groupcheck.model.profiles import PROFILES
     from groupcheck.reports.progress import Bars
 
-    check_profile(options.profile)
-    profile, names = PROFILES[options.profile], tuple(options.instance)
+    profile, names = profile_of(options.profile), tuple(options.instance)
     against_tlc = _against_tlc()
     measured = []
-    gc.set_threshold(50_000)  # as in verify
     try:
         instances = [
             chosen(Settings(profile, members, names, generations=generations))

@@ -12,8 +12,8 @@ from groupcheck.cli.exit_status import (
     DIVERGES,
     NO_VERDICT,
     CommandError,
-    check_profile,
     ending_with_message,
+    profile_of,
 )
 from groupcheck.cli.options import (
     add_json,
@@ -23,8 +23,7 @@ from groupcheck.cli.options import (
     add_table,
     add_verbose,
 )
-from groupcheck.cli.output import print_json, print_text
-from groupcheck.cli.saved_results import Stopwatch, save
+from groupcheck.cli.output import Stopwatch, print_json, print_text, save
 from groupcheck.cli.spark import spark_session
 from groupcheck.numeric_options import PROFILE, whole
 
@@ -87,7 +86,8 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: the job fails, or a file cannot be written.
     """
-    check_profile(options.profile)
+    if options.profile is not None:
+        profile_of(options.profile)
     if options.follow:
         return _follow(options)
     watch = Stopwatch()

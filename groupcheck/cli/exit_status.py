@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groupcheck.model.step import Profile
 
 CONFORMS, DIVERGES, NO_VERDICT = 0, 1, 2
 
@@ -40,14 +44,15 @@ def ending_with_message(
         raise CommandError(message, status or NO_VERDICT) from error
 
 
-def check_profile(name: str | None) -> None:
-    """Check that a profile exists, if one was given.
+def profile_of(name: str) -> Profile:
+    """The profile of that name.
 
     Raises:
-        CommandError: it does not.
+        CommandError: there is none.
     """
     from groupcheck.model.profiles import PROFILES
 
-    if name is not None and name not in PROFILES:
+    if name not in PROFILES:
         msg = f"unknown profile {name!r}; known: {', '.join(PROFILES)}"
         raise CommandError(msg)
+    return PROFILES[name]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -14,8 +13,8 @@ from groupcheck.cli.exit_status import (
     CONFORMS,
     DIVERGES,
     CommandError,
-    check_profile,
     ending_with_message,
+    profile_of,
 )
 from groupcheck.cli.options import (
     add_instances,
@@ -28,8 +27,7 @@ from groupcheck.cli.options import (
     add_table,
     add_verbose,
 )
-from groupcheck.cli.output import print_json, print_text
-from groupcheck.cli.saved_results import Stopwatch, save
+from groupcheck.cli.output import Stopwatch, print_json, print_text, save
 from groupcheck.cli.spark import spark_session
 from groupcheck.numeric_options import NUMBERS, memory, whole
 
@@ -112,11 +110,9 @@ def run(options: argparse.Namespace) -> int:
         CommandError: a name is unknown, the memory is not enough, or a file cannot be written.
     """
     from groupcheck.model.exploring.exploration import Settings
-    from groupcheck.model.profiles import PROFILES
 
-    check_profile(options.profile)
     settings = Settings(
-        PROFILES[options.profile],
+        profile_of(options.profile),
         options.members,
         tuple(options.instance),
         not options.no_symmetry,
@@ -161,7 +157,6 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
             written, suites[name] = write_suite(name, space, options.steps, options.out)
             files.append(written)
 
-    gc.set_threshold(50_000)  # as in verify
     action = f"write the graphs to {options.out}"
     try:
         with ending_with_message(UnfitSettingsError, TooManyStatesError, action=action):

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groupcheck.cli.exit_status import CONFORMS, CommandError, check_profile, ending_with_message
+from groupcheck.cli.exit_status import CONFORMS, CommandError, ending_with_message, profile_of
 from groupcheck.cli.options import add_instances, add_members, add_profile
 
 if TYPE_CHECKING:
@@ -40,14 +39,11 @@ def run(options: argparse.Namespace) -> int:
     """
     from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError
     from groupcheck.model.exploring.exploration import run as explore
-    from groupcheck.model.profiles import PROFILES
     from groupcheck.reports.mermaid import arrows_of
     from groupcheck.reports.progress import Bars
 
     draw = _drawing(options.file)
-    check_profile(options.profile)
-    profile = PROFILES[options.profile]
-    gc.set_threshold(50_000)  # as in verify
+    profile = profile_of(options.profile)
     with ending_with_message(UnfitSettingsError, action=f"write the graph to {options.file}"):
         with Bars() as bars:
             explored = explore(Settings(profile, options.members, tuple(options.instance)), bars)

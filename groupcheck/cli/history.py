@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 from pathlib import Path
 
 from groupcheck.cli.exit_status import CONFORMS, DIVERGES, CommandError, ending_with_message
@@ -49,7 +48,6 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.reports.history import history_text
 
     tolerances = Tolerances(late_ms=options.late_ms, grace_ms=options.grace_ms)
-    gc.set_threshold(50_000)  # as in verify
     with (
         ending_with_message(MalformedTraceError, action=f"read {options.file}"),
         interruptible(),

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupcheck.cli.exit_status import CONFORMS, DIVERGES, ending_with_message
 from groupcheck.cli.options import add_port_help, add_save, add_verbose
-from groupcheck.cli.output import print_text
-from groupcheck.cli.saved_results import Stopwatch, save
+from groupcheck.cli.output import Stopwatch, print_text, save
 
 if TYPE_CHECKING:
-    from groupcheck.properties.findings.finding import Finding
     from groupcheck.properties.histories.recording_file import Recorded
+    from groupcheck.reports.command_records import Replayed
 
 HELP = "replay the sequence of a finding, or check a recording"
 
@@ -46,18 +46,35 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: the file is not readable, the port is not available, or there is no verdict.
     """
-    if options.port is None:
-        return _check_recording(options)
+    from groupcheck.reports.command_records import replay_record
+
+    watch = Stopwatch()
+    done, details = _check_recording(options) if options.port is None else _replay(options)
+    record = replay_record(done, watch.took())
+    status = CONFORMS if record.conforms else DIVERGES
+    if options.save:
+        save(record, options.save, status)
+    if options.verbose:
+        print_text(_lines(details))
+    text = record.verdict + "\n" if record.conforms else record.findings[0].text
+    print_text(text + _lines(record.lines if record.conforms or done.port else ()))
+    return status
+
+
+def _lines(lines: Iterable[str]) -> str:
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _replay(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
+    """Replay a sequence on a port: the result, and the steps if they conform."""
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
     from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import MalformedTraceError, load
-    from groupcheck.reports.command_records import Replayed, replay_record
-    from groupcheck.reports.formatting import counted
-    from groupcheck.reports.text import steps_in_words, story
+    from groupcheck.reports.command_records import Replayed
+    from groupcheck.reports.text import steps_in_words
 
-    watch = Stopwatch()
     errors = (MalformedTraceError, UnknownPortError, PortUnavailableError, NotReplayedError)
     with ending_with_message(*errors, action=f"read {options.trace}"):
         sequence = load(options.trace)
@@ -65,58 +82,34 @@ def run(options: argparse.Namespace) -> int:
             replayed = replay_on(sequence, port_source(options.port))
     finding, omitted = replayed.finding, (replayed.omission,) if replayed.omission else ()
     steps = len(sequence.steps) - len(replayed.left_out)
-    if options.save:
-        trace, profile = str(options.trace), sequence.profile
-        done = Replayed(trace, options.port, profile, 0, steps, finding, "", omitted)
-        save(replay_record(done, watch.took()), options.save, _status(finding))
-    if finding is not None:
-        print_text(story(finding) + "".join(f"{line}\n" for line in omitted))
-        return DIVERGES
-    if options.verbose:
-        done_steps = steps_in_words(replayed.exchanges, replayed.names)
-        print_text("".join(f"{line}\n" for line in done_steps))
-    verdict = f"{counted(steps, 'step')}, each answered as Kafka would"
-    print_text("".join(f"{line}\n" for line in (verdict, *omitted)))
-    return CONFORMS
+    trace, profile = str(options.trace), sequence.profile
+    done = Replayed(trace, options.port, profile, 0, steps, finding, "", omitted)
+    return done, [] if finding else steps_in_words(replayed.exchanges, replayed.names)
 
 
-def _check_recording(options: argparse.Namespace) -> int:
-    """Check what a server recorded."""
-    from groupcheck.model.bodies import shown
+def _check_recording(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
+    """Check what a server recorded: the result, and a line for each group."""
     from groupcheck.properties.histories.checker import check_groups, load
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
-    from groupcheck.reports.command_records import Replayed, replay_record
-    from groupcheck.reports.formatting import counted
-    from groupcheck.reports.text import story
+    from groupcheck.reports.command_records import Replayed
 
-    watch = Stopwatch()
-    with (
-        ending_with_message(MalformedTraceError, action=f"read {options.trace}"),
-        interruptible(),
-    ):
+    action = f"read {options.trace}"
+    with ending_with_message(MalformedTraceError, action=action), interruptible():
         recorded = load(options.trace)
         checked = check_groups(recorded)
-    groups, steps = checked.groups, checked.steps
-    finding, group_id = checked.finding, checked.group_id
-    if options.save:
-        trace, profile = str(options.trace), recorded[0].profile
-        done = Replayed(trace, "", profile, groups, steps, finding, group_id, checked.cut)
-        save(replay_record(done, watch.took()), options.save, _status(finding))
-    if options.verbose:
-        print_text("".join(f"{_group(each)}\n" for each in recorded))
-    if finding is not None:
-        print_text(f"In group {shown(group_id)}:\n{story(finding)}")
-        return DIVERGES
-    verdict = (
-        f"{counted(steps, 'step')} of {counted(groups, 'group')}, each answered as Kafka would"
+    trace, profile = str(options.trace), recorded[0].profile
+    done = Replayed(
+        trace,
+        "",
+        profile,
+        checked.groups,
+        checked.steps,
+        checked.finding,
+        checked.group_id,
+        checked.cut,
     )
-    print_text("".join(f"{line}\n" for line in (verdict, *checked.cut)))
-    return CONFORMS
-
-
-def _status(finding: Finding | None) -> int:
-    return CONFORMS if finding is None else DIVERGES
+    return done, [_group(each) for each in recorded]
 
 
 def _group(recorded: Recorded) -> str:

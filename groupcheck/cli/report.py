@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -109,7 +108,6 @@ def _formats() -> dict[str, Callable[[ResultRecord, Changes], str]]:
     from groupcheck.reports.record_file import as_text
 
     def html(saved: ResultRecord, changed: Changes) -> str:
-        gc.set_threshold(50_000)  # as in verify
         with Bars() as bars:
             return as_html(saved, changed, again(saved, bars("exploring the model", None)))
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import Iterable
 
-from groupcheck.cli.exit_status import CONFORMS, CommandError, check_profile
+from groupcheck.cli.exit_status import CONFORMS, CommandError, profile_of
 
 HELP = "list the rules of the model, or how two versions of Kafka differ"
 
@@ -43,19 +43,16 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: an API, a state or a version is unknown.
     """
-    from groupcheck.model.profiles import PROFILES
     from groupcheck.reports import rules
 
-    for name in options.diff or (options.profile,):
-        check_profile(name)
     areas = tuple(_known("API or area", name, rules.areas()) for name in options.api)
     state = options.state and _known("state", options.state, rules.states())
     selection = rules.Selection(areas, state)
     if options.diff:
-        one, other = (PROFILES[name] for name in options.diff)
+        one, other = map(profile_of, options.diff)
         sys.stdout.write(rules.difference(one, other, selection))
     else:
-        sys.stdout.write(rules.listing(PROFILES[options.profile], selection))
+        sys.stdout.write(rules.listing(profile_of(options.profile), selection))
     return CONFORMS
 
 

@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import argparse
-import gc
 import sys
 from contextlib import nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from groupcheck.cli.code_coverage import code_of, traced
 from groupcheck.cli.coverage import read_coverage, write_coverage
 from groupcheck.cli.exit_status import (
     CONFORMS,
     DIVERGES,
     NO_VERDICT,
     CommandError,
-    check_profile,
     ending_with_message,
+    profile_of,
 )
 from groupcheck.cli.options import add_json, add_number, add_port_help, add_table, add_verbose
 from groupcheck.cli.output import print_text
 from groupcheck.numeric_options import NUMBERS, PROFILE, PROFILE_HELP, whole
 
 if TYPE_CHECKING:
+    from groupcheck.properties.code.code import Code
+    from groupcheck.properties.code.tracing import Tracing
     from groupcheck.properties.coverage.covered import Covered
     from groupcheck.properties.ports.source import PortSource
     from groupcheck.properties.progress import Progress
     from groupcheck.properties.result import Result, Settings
     from groupcheck.properties.verify import Verification
+
+IN_THIS_PROCESS: Final = ("builtin", "python:")
 
 HELP = "run a coordinator against the model"
 
@@ -73,14 +75,14 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.reports.progress import Bars
 
-    check_profile(options.profile)
+    if options.profile is not None:
+        profile_of(options.profile)
     source = _source(options)
     settings = _settings(options, source)
     if options.report is not None:
         _prepare(options.report)
     before = read_coverage(options.coverage, optional=True) if options.coverage else {}
-    source, tracing = traced(source, options.code)
-    gc.set_threshold(50_000)  # states are nested tuples, and few of them become garbage
+    source, tracing = _traced(source, options.code)
     errors = (PortUnavailableError, MalformedResumeFileError)
     action = f"keep the run in {options.resume}" if options.resume else f"verify {options.port}"
     try:
@@ -89,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
             result = verification.run()
     finally:
         source.stop()
-    result.code = code_of(tracing)
+    result.code = _code_of(tracing)
     if options.report or options.json or options.coverage or options.verbose:
         result.covered = verification.covered()
     status = _report(result, options)
@@ -197,3 +199,41 @@ def _prepare(report: Path) -> None:
 
     with ending_with_message(action=f"write the report to {report}"):
         prepare(report)
+
+
+def _traced(source: PortSource, paths: list[Path] | None) -> tuple[PortSource, Tracing | None]:
+    """A source of ports whose code in these files and folders is traced, if there are any.
+
+    Raises:
+        CommandError: the code cannot be traced.
+    """
+    if not paths:
+        return source, None
+    if not source.spec.startswith(IN_THIS_PROCESS):
+        msg = f"--code needs a Python port, builtin or python:, not {source.spec}"
+        raise CommandError(msg)
+    for path in paths:
+        if not path.exists():
+            msg = f"cannot trace {path}: there is no such file or folder"
+            raise CommandError(msg)
+    try:
+        from groupcheck.properties.code.tracing import Tracing
+    except ModuleNotFoundError as error:
+        msg = f"--code needs the packages of groupcheck[code]: {error}"
+        raise CommandError(msg) from error
+    tracing = Tracing(paths)
+    return tracing.traced(source), tracing
+
+
+def _code_of(tracing: Tracing | None) -> Code | None:
+    """The lines that ran, if the code was traced.
+
+    Raises:
+        CommandError: none of the lines ran.
+    """
+    if tracing is None:
+        return None
+    from groupcheck.properties.code.measured import NoCodeError, measured
+
+    with ending_with_message(NoCodeError):
+        return measured(tracing)

@@ -91,17 +91,3 @@ def test_a_failure_of_tlc_is_one_line(
 ) -> None:
     monkeypatch.setattr(tla, "JAR", Path("no-such.jar"))
     assert "TLC did not finish" in error("bench", *QUICK)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--profile", "9.9"], "9.9"),
-        (["--instance", "outer"], "outer"),
-        (["--members", "4"], "from 1 to 3"),
-    ],
-)
-def test_an_invalid_option_is_one_line(
-    error: Callable[..., str], arguments: list[str], message: str
-) -> None:
-    assert message in error("bench", *arguments)

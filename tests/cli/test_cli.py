@@ -47,49 +47,6 @@ def test_the_result_is_printed_as_json_and_is_the_same_with_the_same_seed(
     assert all(one[name] == other[name] for name in ("sequences", "steps", "instances"))
 
 
-@pytest.mark.parametrize("port", ["nonsense", "python:", "exec", "kafka://", "kafka:9092", ""])
-def test_an_unknown_form_of_port_is_one_line_with_the_known_forms(
-    port: str, error: Callable[..., str]
-) -> None:
-    line = error("verify", port)
-    assert "builtin" in line or "kafka://HOST:PORT" in line
-
-
-def test_an_unknown_profile_is_one_line_with_the_known_profiles(
-    error: Callable[..., str],
-) -> None:
-    line = error("verify", "builtin", "--profile", "9.9")
-    assert line == "groupcheck: unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.7, 4.1\n"
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        [],
-        ["conquer"],
-        ["verify"],
-        ["verify", "builtin", "--members", "four"],
-        ["verify", "builtin", "--members", "4"],
-        ["verify", "builtin", "--steps", "0"],
-        ["verify", "builtin", "--max-findings", "0"],
-        ["verify", "builtin", "--colour"],
-        ["replay"],
-    ],
-)
-def test_an_invalid_option_is_one_line(arguments: list[str], error: Callable[..., str]) -> None:
-    error(*arguments)
-
-
-@pytest.mark.parametrize("text", ["-1", "9223372036854775808", "1.5", "x", "9" * 5_000])
-def test_an_invalid_number_is_one_line_with_the_bounds(
-    text: str, error: Callable[..., str]
-) -> None:
-    line = error("verify", "builtin", f"--seed={text}")
-    assert line.startswith("groupcheck: argument --seed: ")
-    if len(text) < 2_000:
-        assert line.endswith(f"{text!r} is not a whole number from 0 to {2**63 - 1}\n")
-
-
 @pytest.mark.parametrize("command", ["verify", "replay"])
 def test_the_help_of_a_command_explains_every_form_of_port_and_names_every_profile(
     command: str, printed: Callable[..., str], monkeypatch: pytest.MonkeyPatch
@@ -101,21 +58,6 @@ def test_the_help_of_a_command_explains_every_form_of_port_and_names_every_profi
     assert all(len(line) <= 80 for line in out.splitlines())
     _, profiles, names = out.partition("the Kafka version to check against:")
     assert not profiles or all(f" {name}" in names for name in PROFILES)
-
-
-@pytest.mark.parametrize(
-    ("port", "complaint"),
-    [
-        ("python:no_such_package.module:factory", "no_such_package"),
-        ("python:json:no_such_factory", "no_such_factory"),
-        ("python:json:dumps", "json:dumps"),
-        ("exec:./no-such-program", "no-such-program"),
-    ],
-)
-def test_a_missing_port_is_one_line_that_names_it(
-    port: str, complaint: str, error: Callable[..., str]
-) -> None:
-    assert complaint in error("verify", port, *QUICK)
 
 
 def test_a_missing_broker_is_one_line_that_names_it(
@@ -200,12 +142,6 @@ def test_characters_that_a_terminal_cannot_encode_are_escaped() -> None:
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert done.returncode == 1
     assert b"port       exec:cat \\xe9\\u2028 -, checked against" in done.stdout
-
-
-def test_a_missing_or_invalid_trace_is_one_line(tmp_path: Path, error: Callable[..., str]) -> None:
-    assert "cannot read" in error("replay", str(tmp_path / "none"), "builtin")
-    (tmp_path / "text").write_text("hello\n")
-    assert "not a JSON object" in error("replay", str(tmp_path / "text"), "builtin")
 
 
 def test_help_imports_none_of_the_libraries_that_commands_need() -> None:

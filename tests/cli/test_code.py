@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -145,19 +144,6 @@ def test_runs_of_different_texts_of_a_file_are_not_merged(saved: ResultRecord) -
     )
     with pytest.raises(NotMergedError, match=r"my_port\.py is not the same in all results"):
         merged([Named("one", saved), Named("other", other)])
-
-
-@pytest.mark.parametrize(
-    ("port", "path", "message"),
-    [
-        ("exec:cat", ".", "builtin or python:, not exec:cat"),
-        ("builtin", "no/such", "cannot trace no/such: there is no such file or folder"),
-    ],
-)
-def test_code_that_cannot_be_traced_is_one_line(
-    port: str, path: str, message: str, error: Callable[..., str]
-) -> None:
-    assert message in error("verify", port, "--code", path)
 
 
 def test_code_that_no_step_runs_is_one_line(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from groupcheck.model.engine.edits import ReplaceEffects
 from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.exploring import exploration
 from groupcheck.model.instances.instance import virtual_time_instances
+from groupcheck.model.step import Profile
 
 QUICK = ["--members", "1", "--instance", "metadata"]
 
@@ -44,13 +45,20 @@ def test_the_graphs_and_the_witness_are_written_and_their_names_printed(
     printed("replay", out / "witness_sync_stable.jsonl", "builtin")
 
 
+@pytest.fixture
+def replace_profile(monkeypatch: pytest.MonkeyPatch) -> Callable[[Profile], None]:
+    """Replaces the profiles of the model by one."""
+    return lambda profile: monkeypatch.setattr(profiles, "PROFILES", {"2.7": profile})
+
+
 def test_an_error_in_the_model_has_exit_status_1(
-    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+    replace_profile: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    printed: Callable[..., str],
 ) -> None:
     rule = VersionRule("heartbeat/on-a-sunday", "it is Sunday", "nowhere", (), ())
     whole = profiles.PROFILES["2.7"]
-    part = whole._replace(rules={**whole.rules, rule.id: rule})
-    monkeypatch.setattr(profiles, "PROFILES", {"2.7": part})
+    replace_profile(whole._replace(rules={**whole.rules, rule.id: rule}))
     # With every rule but this one in one small instance.
     monkeypatch.setattr(
         exploration,
@@ -62,11 +70,9 @@ def test_an_error_in_the_model_has_exit_status_1(
 
 
 def test_a_violated_property_has_exit_status_1_and_its_counterexample(
-    monkeypatch: pytest.MonkeyPatch, printed: Callable[..., str]
+    replace_profile: Callable[..., None], printed: Callable[..., str]
 ) -> None:
-    whole = profiles.PROFILES["2.7"]
-    deaf = whole.edited(ReplaceEffects("heartbeat/alive", ()))
-    monkeypatch.setattr(profiles, "PROFILES", {"2.7": deaf})
+    replace_profile(profiles.PROFILES["2.7"].edited(ReplaceEffects("heartbeat/alive", ())))
     out = printed("explore", *QUICK, status=1)
     assert "ERROR      the property unanswered-requests is violated" in out
     assert "  3. A sends Heartbeat v4 for generation 1\n" in out
@@ -76,30 +82,6 @@ def test_an_expected_violation_is_printed_and_is_no_error(printed: Callable[...,
     out = printed("explore", "--members", "1", "--instance", "membership")
     assert "The property completing-ends (CompletingRebalance is left) [KAFKA-12890]" in out
     assert "     and steps 3 to 4 repeat forever\nexpected " in out
-
-
-@pytest.mark.parametrize(
-    ("arguments", "complaint"),
-    [
-        (["--profile", "9.9"], "unknown profile '9.9'; known: 0.10.0"),
-        (
-            ["--instance", "outer"],
-            "unknown model instance 'outer'; known: membership, metadata, storing",
-        ),
-        (["--witness", "sync/stabel"], "no rule 'sync/stabel'; the nearest are sync/stable"),
-        (["--members", "0"], "'0' is not a whole number from 1 to"),
-        (["--max-states", "none"], "--max-states"),
-        ([*QUICK, "--max-states", "7"], "metadata has more than 7 states"),
-        (["--features", "weather"], "unknown feature 'weather'; known: time, metadata, "),
-        (["--profile", "0.10.0", "--features", "static-members"], "has no static-members"),
-        (["--features", "time", "--instance", "metadata"], "not allowed with argument --features"),
-        (["--generations", "0"], "--generations"),
-    ],
-)
-def test_an_invalid_option_is_one_line(
-    arguments: list[str], complaint: str, error: Callable[..., str]
-) -> None:
-    assert complaint in error("explore", *arguments)
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -95,25 +94,3 @@ def test_dot_and_mermaid_have_the_same_arrows_and_rules(
     found = re.findall(r"(\w+) --> (\w+): (.*)", mermaid.read_text())
     assert {(a, b): set(why.split("<br/>")) for a, b, why in found} == arrows
     assert png.read_bytes().startswith(b"\x89PNG\r\n")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["a.gif"], "has to end in .svg, .dot, .mmd or .png"),
-        (["a.svg", "--profile", "9"], "unknown profile '9'; known: "),
-        (["a.svg", "--instance", "no"], "unknown model instance 'no'; known: "),
-        (["no/a.svg", "--members", "1"], "cannot write the graph to"),
-        (["a.png"], "PNG needs the package resvg-py: pip install 'groupcheck[png]'"),
-    ],
-)
-def test_a_graph_that_cannot_be_drawn_is_one_line(
-    arguments: list[str],
-    message: str,
-    error: Callable[..., str],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setitem(sys.modules, "resvg_py", None)
-    monkeypatch.chdir(tmp_path)
-    assert message in error("graph", *arguments)

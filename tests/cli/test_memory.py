@@ -6,7 +6,6 @@ import re
 import resource
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -102,9 +101,3 @@ def test_the_free_memory_of_a_container_counts(
     given = memory.default_limit()
     assert given is not None
     assert given - _own() > 2**26
-
-
-@pytest.mark.parametrize("size", ["0", "4", "4x", "-1g", "1.5g", "0m"])
-def test_an_invalid_size_is_one_line(size: str, error: Callable[..., str]) -> None:
-    line = error("explore", f"--max-memory={size}")
-    assert f"{size!r} is not a size such as 512m or 4g" in line

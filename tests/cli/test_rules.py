@@ -62,20 +62,6 @@ def test_a_state_leaves_out_the_rules_that_ask_for_another_state(
     assert "heartbeat/preparing" not in out
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--api", "Join"), "unknown API or area 'Join'; known: JoinGroup, SyncGroup, "),
-        (("--state", "Lost"), "unknown state 'Lost'; known: "),
-        (("--diff", "2.7", "3.9"), "3.9"),
-    ],
-)
-def test_an_unknown_name_is_one_line(
-    arguments: tuple[str, ...], message: str, error: Callable[..., str]
-) -> None:
-    assert message in error("rules", *arguments)
-
-
 def test_the_page_has_every_rule_once_and_a_link_for_each_version_that_has_it() -> None:
     lines = rules.page().splitlines()
     for part in PARTS:

@@ -408,9 +408,3 @@ def test_a_browser_opens_the_pages_and_an_arrow_shows_its_rules(
                 explored_arrow = saved.exploration.group_transitions[arrow]
                 assert reasons == [f"{rule}: {n}" for rule, n in explored_arrow.items()]
                 assert opened.console() == []
-
-
-def test_follow_and_save_exclude_each_other(error: Callable[..., str]) -> None:
-    options = ["--follow", "--checkpoint", "c", "--report", "r", "--save", "s"]
-    line = "groupcheck: --save cannot be combined with --follow, which does not end\n"
-    assert error("check", "folder", *options) == line

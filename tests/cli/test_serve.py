@@ -83,32 +83,6 @@ def test_a_port_in_use_is_one_line(error: Callable[..., str]) -> None:
     assert line == f"groupcheck: cannot listen on {where}: Address already in use\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--listen", "9092"], "argument --listen: '9092' is not HOST:PORT"),
-        (["--listen", ":9092"], "argument --listen: ':9092' is not HOST:PORT"),
-        (["--listen", "localhost:x"], "argument --listen: 'localhost:x' is not HOST:PORT"),
-        (["--listen", "localhost:65536"], "argument --listen: 'localhost:65536' is not HOST:PORT"),
-        (["--listen", "no..such:0"], "cannot listen on no..such:0: there is no such host"),
-        (["--listen", "1.2.3.4:0"], "cannot listen on 1.2.3.4:0: "),
-        (["--listen", f"{'x' * 100}:0"], "cannot listen on xxx"),
-        (["--topic", "name"], "argument --topic: 'name' is not NAME:PARTITIONS"),
-        (["--topic", "name:x"], "argument --topic: 'name:x' is not NAME:PARTITIONS"),
-        (["--topic", "name:0"], "a topic has 1 to 1000 partitions, not 0"),
-        (["--topic", "a b:1"], "no topic can have the name 'a b'"),
-        (["--profile", "0.8"], "no coordinator of profile '0.8'; known: 2.7"),
-        (["--config", "nonsense=1"], "unknown broker setting 'nonsense'; known: "),
-        (["--config", "group.max.session.timeout.ms=x"], "is a number from 0 to 2147483647"),
-        (["--record", "/nonexistent/file"], "cannot record to /nonexistent/file: No such file"),
-    ],
-)
-def test_an_invalid_option_is_one_line(
-    arguments: list[str], message: str, error: Callable[..., str]
-) -> None:
-    assert message in error("serve", *arguments)
-
-
 def test_an_ipv6_address_is_in_brackets() -> None:
     if not socket.has_ipv6 or not os.path.exists("/proc/net/if_inet6"):  # noqa: PTH110 - no file
         pytest.skip("this machine has no IPv6")

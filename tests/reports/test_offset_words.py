@@ -4,26 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.instances.inputs import GROUP_ID, commit, offset_delete, txn_commit
-from groupcheck.model.vocabulary import (
-    DeletableGroupResult,
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    EndTxnRequest,
-    ErrorCode,
-    ListedGroup,
-    ListGroupsRequest,
-    ListGroupsResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-    Request,
-    RequestBody,
-    ResponseBody,
-    TxnOffsetCommitResponse,
-)
+from groupcheck.model.vocabulary import ErrorCode, Request, RequestBody, ResponseBody
 from groupcheck.properties.sequence import Sequence, dump, parse
 from groupcheck.reports.messages import answer_in_words, step_in_words
 
@@ -38,54 +21,58 @@ ASKED: tuple[tuple[int, RequestBody, str], ...] = (
     ),
     (
         0,
-        EndTxnRequest(GROUP_ID, 7, committed=True),
+        kafka.EndTxnRequest(GROUP_ID, 7, committed=True),
         "a client sends EndTxn v0: commit of producer 7",
     ),
     (
         0,
-        EndTxnRequest("", 7, committed=False),
+        kafka.EndTxnRequest("", 7, committed=False),
         "a client sends EndTxn v0: abort of producer 7, to the empty group id",
     ),
     (
         4,
-        ListGroupsRequest(("Empty", "Dead")),
+        kafka.ListGroupsRequest(("Empty", "Dead")),
         "a client sends ListGroups v4 in state Empty or Dead",
     ),
     (
         5,
-        ListGroupsRequest(("Empty",), ("classic", "share")),
+        kafka.ListGroupsRequest(("Empty",), ("classic", "share")),
         "a client sends ListGroups v5 in state Empty of type classic or share",
     ),
-    (2, DeleteGroupsRequest((GROUP_ID,)), "a client sends DeleteGroups v2"),
+    (2, kafka.DeleteGroupsRequest((GROUP_ID,)), "a client sends DeleteGroups v2"),
     (0, offset_delete("other"), "a client sends OffsetDelete v0: other/0"),
 )
 ANSWERED: tuple[tuple[ResponseBody, str], ...] = (
     (
-        TxnOffsetCommitResponse(
+        kafka.TxnOffsetCommitResponse(
             (
-                OffsetCommitResponseTopic(
-                    "topic", (OffsetCommitResponsePartition(0, ErrorCode.NONE),)
+                kafka.OffsetCommitResponseTopic(
+                    "topic", (kafka.OffsetCommitResponsePartition(0, ErrorCode.NONE),)
                 ),
             )
         ),
         "topic/0: no error",
     ),
     (
-        ListGroupsResponse(ErrorCode.NONE, (ListedGroup("group", "consumer", "Stable"),)),
+        kafka.ListGroupsResponse(
+            ErrorCode.NONE, (kafka.ListedGroup("group", "consumer", "Stable"),)
+        ),
         "no error, groups: group of type 'consumer' in Stable",
     ),
-    (ListGroupsResponse(ErrorCode.NONE), "no error, groups: none"),
+    (kafka.ListGroupsResponse(ErrorCode.NONE), "no error, groups: none"),
     (
-        DeleteGroupsResponse((DeletableGroupResult("group", ErrorCode.NON_EMPTY_GROUP),)),
+        kafka.DeleteGroupsResponse(
+            (kafka.DeletableGroupResult("group", ErrorCode.NON_EMPTY_GROUP),)
+        ),
         "group: NON_EMPTY_GROUP (68)",
     ),
     (
-        OffsetDeleteResponse(
+        kafka.OffsetDeleteResponse(
             ErrorCode.NONE,
             (
-                OffsetDeleteResponseTopic(
+                kafka.OffsetDeleteResponseTopic(
                     "topic",
-                    (OffsetDeleteResponsePartition(0, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC),),
+                    (kafka.OffsetDeleteResponsePartition(0, ErrorCode.GROUP_SUBSCRIBED_TO_TOPIC),),
                 ),
             ),
         ),
