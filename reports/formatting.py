@@ -95,8 +95,3 @@ def wrapped(head: str, words: Iterable[str]) -> list[str]:
 def indented(lines: Iterable[str]) -> list[str]:
     """Lines indented to the text after a heading."""
     return [" " * HEAD + line for line in lines]
-
-
-def markdown_row(cells: Iterable[str]) -> str:
-    """A row of a Markdown table."""
-    return f"| {' | '.join(cells)} |"

@@ -5,6 +5,7 @@ The states are on a ring, so that no arrow passes behind a state and no layout e
 
 from __future__ import annotations
 
+import cmath
 import math
 from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
@@ -57,9 +58,7 @@ class GraphArrow(NamedTuple):
     tooltip: str = ""
 
 
-class _Point(NamedTuple):
-    x: float
-    y: float
+# Points of the picture are complex numbers: x + y * 1j.
 
 
 class _Box(NamedTuple):
@@ -103,23 +102,23 @@ def element(arrows: Iterable[GraphArrow], title: str) -> Element:
     return root
 
 
-def _places(arrows: list[GraphArrow]) -> dict[str, _Point]:
+def _places(arrows: list[GraphArrow]) -> dict[str, complex]:
     """The position of each state: on an ellipse, in the order of a group's life from its top."""
     there = {name for arrow in arrows for name in arrow[:2]}
     names = [name for name in ORDER if name in there]
     across, down = WIDE / 2 - 110, HIGH / 2 - 40
     turns = {name: 2 * math.pi * place / len(names) for place, name in enumerate(names)}
     return {
-        name: _Point(WIDE / 2 + across * math.sin(turn), HIGH / 2 - down * math.cos(turn))
+        name: complex(WIDE / 2 + across * math.sin(turn), HIGH / 2 - down * math.cos(turn))
         for name, turn in turns.items()
     }
 
 
-def _state(root: Element, name: str, place: _Point) -> None:
+def _state(root: Element, name: str, place: complex) -> None:
     box = _node_box(name, place)
     group = shape(root, "g", "state")
     _rect(group, box, 8)
-    shape(group, "text", text=name, x=place.x, y=place.y + 5)
+    shape(group, "text", text=name, x=place.real, y=place.imag + 5)
 
 
 def _rect(group: Element, box: _Box, rx: int) -> None:
@@ -127,21 +126,18 @@ def _rect(group: Element, box: _Box, rx: int) -> None:
     shape(group, "rect", x=float(box.left), y=float(box.top), width=wide, height=high, rx=rx)
 
 
-def _node_box(name: str, place: _Point) -> _Box:
-    half = 1.1 * width_of(name) / 2 + 14
-    return _Box(place.x - half, place.y - NODE_HIGH / 2, place.x + half, place.y + NODE_HIGH / 2)
+def _node_box(name: str, place: complex) -> _Box:
+    half, x, y = 1.1 * width_of(name) / 2 + 14, place.real, place.imag
+    return _Box(x - half, y - NODE_HIGH / 2, x + half, y + NODE_HIGH / 2)
 
 
 def _arrow(
-    root: Element, number: int, arrow: GraphArrow, at: dict[str, _Point], taken: list[_Box]
+    root: Element, number: int, arrow: GraphArrow, at: dict[str, complex], taken: list[_Box]
 ) -> None:
     """A curve that bends to its own side, so that the way back does not lie upon it."""
     start, end = at[arrow.source], at[arrow.target]
-    length = math.hypot(end.x - start.x, end.y - start.y)
-    aside = _Point((end.y - start.y) / length, -(end.x - start.x) / length)
-    control = _Point(
-        (start.x + end.x) / 2 + 2 * BEND * aside.x, (start.y + end.y) / 2 + 2 * BEND * aside.y
-    )
+    aside = -1j * (end - start) / abs(end - start)
+    control = (start + end) / 2 + 2 * BEND * aside
     first = _leaves(_node_box(arrow.source, start), start, control)
     last = _leaves(_node_box(arrow.target, end), end, control)
     group = shape(root, "g", f"arrow {arrow.colour}", data_arrow=number)
@@ -149,40 +145,37 @@ def _arrow(
     shape(group, "title", text=said)
     wide = 1.2 + 0.4 * math.log2(1 + arrow.weight)
     head = 8 + wide
-    towards = math.atan2(last.y - control.y, last.x - control.x)
-    neck = _Point(last.x - head * math.cos(towards), last.y - head * math.sin(towards))
-    curve = (
-        f"M{first.x:.1f},{first.y:.1f} Q{control.x:.1f},{control.y:.1f} {neck.x:.1f},{neck.y:.1f}"
-    )
+    towards = cmath.phase(last - control)
+    neck = last - cmath.rect(head, towards)
+    curve = f"M{_written(first)} Q{_written(control)} {_written(neck)}"
     shape(group, "path", "line", d=curve, stroke_width=wide)
     sides = (towards + math.pi / 2, towards - math.pi / 2)
-    corners = " ".join(
-        f"L{neck.x + head * 0.5 * math.cos(side):.1f},{neck.y + head * 0.5 * math.sin(side):.1f}"
-        for side in sides
-    )
-    shape(group, "path", "head", d=f"M{last.x:.1f},{last.y:.1f} {corners} Z")
+    corners = " ".join(f"L{_written(neck + cmath.rect(head * 0.5, side))}" for side in sides)
+    shape(group, "path", "head", d=f"M{_written(last)} {corners} Z")
     _label(group, arrow, (first, control, last), taken)
 
 
-def _leaves(box: _Box, inside: _Point, outside: _Point) -> _Point:
+def _written(point: complex) -> str:
+    return f"{point.real:.1f},{point.imag:.1f}"
+
+
+def _leaves(box: _Box, inside: complex, outside: complex) -> complex:
     """Where the line from a point in a box to one out of it crosses its border."""
-    x, y = outside.x - inside.x, outside.y - inside.y
-    across = (box.right - box.left) / 2 / abs(x) if x else math.inf
-    down = (box.bottom - box.top) / 2 / abs(y) if y else math.inf
-    part = min(across, down)
-    return _Point(inside.x + part * x, inside.y + part * y)
+    way = outside - inside
+    across = (box.right - box.left) / 2 / abs(way.real) if way.real else math.inf
+    down = (box.bottom - box.top) / 2 / abs(way.imag) if way.imag else math.inf
+    return inside + min(across, down) * way
 
 
 def _label(
-    group: Element, arrow: GraphArrow, curve: tuple[_Point, _Point, _Point], taken: list[_Box]
+    group: Element, arrow: GraphArrow, curve: tuple[complex, complex, complex], taken: list[_Box]
 ) -> None:
     """The reasons, at the first place along the curve where they hide nothing."""
     lines = list(arrow.reasons[:MOST_REASONS])
     if rest := len(arrow.reasons) - len(lines):
         lines.append(f"and {rest} more")
     places = [
-        _label_box(lines, *_along(curve, part))
-        for part in (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
+        _label_box(lines, _along(curve, part)) for part in (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
     ]
     box = next((b for b in places if not any(map(b.meets, taken))), places[0])
     taken.append(box)
@@ -192,20 +185,16 @@ def _label(
         shape(group, "text", text=line, x=float(x), y=float(y))
 
 
-def _label_box(lines: list[str], x: float, y: float) -> _Box:
+def _label_box(lines: list[str], middle: complex) -> _Box:
     half = max(map(width_of, lines)) * SCALE / 2 + 4
     high = len(lines) * LINE + 2
-    left = min(max(x - half, 0), WIDE - 2 * half)
-    top = min(max(y - high / 2, 0), HIGH - high)
+    left = min(max(middle.real - half, 0), WIDE - 2 * half)
+    top = min(max(middle.imag - high / 2, 0), HIGH - high)
     return _Box(left, top, left + 2 * half, top + high)
 
 
-def _along(curve: tuple[_Point, _Point, _Point], part: float) -> _Point:
+def _along(curve: tuple[complex, complex, complex], part: float) -> complex:
     """The point of a quadratic curve after that part of it."""
     rest = 1 - part
-    shares = (rest * rest, 2 * rest * part, part * part)
-    x, y = (
-        sum(share * point[axis] for share, point in zip(shares, curve, strict=True))
-        for axis in (0, 1)
-    )
-    return _Point(x, y)
+    first, control, last = curve
+    return rest * rest * first + 2 * rest * part * control + part * part * last

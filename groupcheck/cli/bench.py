@@ -14,7 +14,7 @@ from groupcheck.cli.exit_status import (
     CommandError,
     profile_of,
 )
-from groupcheck.cli.options import add_instances, add_profile, add_table
+from groupcheck.cli.options import add_instances, add_shared, add_table
 from groupcheck.numeric_options import whole
 
 HELP = "compare the speed of the explorer with TLC's, in a clone of the repository"
@@ -30,7 +30,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.epilog = (
         "Exit status: 0 both find the same states, 1 they do not, 2 one of them cannot run."
     )
-    add_profile(command)
+    add_shared(command, "profile")
     table = """
 --members N...      numbers of members (1 2 3)
 --generations N...  numbers of distinct generations (1)

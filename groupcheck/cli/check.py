@@ -15,14 +15,7 @@ from groupcheck.cli.exit_status import (
     ending_with_message,
     profile_of,
 )
-from groupcheck.cli.options import (
-    add_json,
-    add_save,
-    add_sources,
-    add_spark,
-    add_table,
-    add_verbose,
-)
+from groupcheck.cli.options import add_shared, add_table, add_verbose
 from groupcheck.cli.output import Stopwatch, print_json, print_text, save
 from groupcheck.cli.spark import spark_session
 from groupcheck.numeric_options import PROFILE, whole
@@ -44,10 +37,13 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.epilog = (
         "Exit status: 0 no group is rejected, 1 a group is rejected, 2 there is no verdict."
     )
-    add_sources(
-        command,
-        "a folder that ingest wrote; recordings, logs or folders of them; or kafka://HOST:PORT",
+    command.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="+",
+        help="a folder that ingest wrote; recordings, logs or folders of them; or kafka://HOST:PORT",
     )
+    add_shared(command, "time_zone", "overwrite")
     table = """
 --profile VERSION  the Kafka version to check against, instead of the one that the sources name:
                    0.10.0, 0.10.2, 2.7 or 4.1
@@ -56,9 +52,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 """
     add_table(command, table, report=(str, None))  # a path or a URI
     _add_follow(command)
-    add_spark(command)
-    add_json(command)
-    add_save(command)
+    add_shared(command, "master", "conf", "json", "save")
     add_verbose(command, "the first 20 findings in full")
 
 

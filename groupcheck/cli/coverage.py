@@ -13,7 +13,7 @@ from groupcheck.cli.exit_status import (
     NO_VERDICT,
     ending_with_message,
 )
-from groupcheck.cli.options import add_json, add_table
+from groupcheck.cli.options import add_shared, add_table
 from groupcheck.cli.output import print_json
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --out FILE  write the merged coverage
 """
     add_table(command, table)
-    add_json(command)
+    add_shared(command, "json")
 
 
 def run(options: argparse.Namespace) -> int:

@@ -18,12 +18,9 @@ from groupcheck.cli.exit_status import (
 )
 from groupcheck.cli.options import (
     add_instances,
-    add_json,
     add_members,
     add_number,
-    add_profile,
-    add_save,
-    add_spark,
+    add_shared,
     add_table,
     add_verbose,
 )
@@ -58,7 +55,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "Explores the model breadth first and prints the counts that TLC prints, what is reachable "
         "and how, and which rules change the state of a group."
     )
-    add_profile(command)
+    add_shared(command, "profile")
     add_members(command, 9)
     table = """
 --generations N  distinct generations; all later ones count as the last (1)
@@ -85,7 +82,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     add_table(command, table, max_states=(whole(1, 10**9), None), max_memory=(memory, None))
     longest = "maximum number of steps of a test that --out writes"
     add_number(command, NUMBERS["steps"]._replace(says=longest))
-    add_json(command)
+    add_shared(command, "json")
     command.add_argument(
         "--engine",
         choices=["python", "spark"],
@@ -98,8 +95,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
             continues from there (a temporary folder)
 """
     add_table(command, table, work=(str, None))
-    add_spark(command)
-    add_save(command)
+    add_shared(command, "master", "conf", "save")
     add_verbose(command, "settings, rules, properties, digests")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupcheck.cli.exit_status import CONFORMS, CommandError, ending_with_message, profile_of
-from groupcheck.cli.options import add_instances, add_members, add_profile
+from groupcheck.cli.options import add_instances, add_members, add_shared
 
 if TYPE_CHECKING:
     from groupcheck.reports.state_graph import GraphArrow
@@ -26,7 +26,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "file", metavar="FILE", type=Path, help="the output: .svg, .png, .dot or .mmd (Mermaid)"
     )
-    add_profile(command)
+    add_shared(command, "profile")
     add_members(command, 3)
     add_instances(command, ("membership", "metadata", "storing"))
 

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from groupcheck.cli.exit_status import CONFORMS
-from groupcheck.cli.options import add_json, add_sources, add_spark
+from groupcheck.cli.options import add_shared
 from groupcheck.cli.output import print_json
 from groupcheck.cli.spark import spark_session
 
@@ -21,13 +21,16 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "docs/tables.md describes the tables."
     )
     command.epilog = "Exit status: 0 the sources are read, 2 they cannot be read."
-    add_sources(
-        command,
-        "a recording, a broker log, a folder of them, or kafka://HOST:PORT, the live offsets topic",
+    command.add_argument(
+        "sources",
+        metavar="SOURCE",
+        nargs="+",
+        help="a recording, a broker log, a folder of them, or kafka://HOST:PORT, the live offsets "
+        "topic",
     )
+    add_shared(command, "time_zone", "overwrite")
     command.add_argument("--out", required=True, metavar="DIR", help="write the tables to DIR")
-    add_spark(command)
-    add_json(command)
+    add_shared(command, "master", "conf", "json")
 
 
 def run(options: argparse.Namespace) -> int:

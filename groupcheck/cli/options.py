@@ -69,6 +69,27 @@ def add_table(
         )
 
 
+# Options that several commands have, by name, and their defaults.
+SHARED: Final = {
+    "profile": f"--profile VERSION  the Kafka version ({PROFILE})",
+    "json": "--json  print the result as JSON instead of text",
+    "save": "--save FILE  save the result to FILE, for groupcheck report",
+    "master": "--master URL  the Spark master (local[*], in this process)",
+    "conf": "--conf NAME=VALUE,...  a Spark setting, such as spark.driver.memory=4g",
+    "time_zone": "--time-zone ZONE  time zone of log lines without one, such as Europe/Berlin "
+    "(UTC)",
+    "overwrite": "--overwrite  replace the output folder if groupcheck wrote it",
+}
+DEFAULTS: Final = {"profile": PROFILE, "time_zone": "UTC"}
+
+
+def add_shared(command: argparse.ArgumentParser, *names: str) -> None:
+    """Add options of `SHARED`."""
+    for name in names:
+        settings = {name: (str, DEFAULTS[name])} if name in DEFAULTS else {}
+        add_table(command, SHARED[name], **settings)
+
+
 def add_port_help(command: argparse.ArgumentParser, description: str) -> None:
     """Describe a command that takes a PORT, with every form of PORT below its options."""
     command.formatter_class = argparse.RawDescriptionHelpFormatter
@@ -80,12 +101,6 @@ def add_number(command: argparse.ArgumentParser, number: NumericOption) -> None:
     command.add_argument(
         number.flag, metavar="N", type=number.parse, default=number.default, help=number.help
     )
-
-
-def add_profile(command: argparse.ArgumentParser) -> None:
-    """Add the Kafka version of commands that need no port."""
-    table = f"--profile VERSION  the Kafka version ({PROFILE})"
-    add_table(command, table, profile=(str, PROFILE))
 
 
 def add_members(command: argparse.ArgumentParser, most: int) -> None:
@@ -102,35 +117,6 @@ def add_instances(
     add_table(command, table, instance=(str, usual))
 
 
-def add_json(command: argparse.ArgumentParser) -> None:
-    """Add --json."""
-    add_table(command, "--json  print the result as JSON instead of text")
-
-
-def add_save(command: argparse.ArgumentParser) -> None:
-    """Add --save."""
-    add_table(command, "--save FILE  save the result to FILE, for groupcheck report")
-
-
 def add_verbose(command: argparse.ArgumentParser, what: str) -> None:
     """Add -v."""
     command.add_argument("-v", "--verbose", action="store_true", help=f"print more: {what}")
-
-
-def add_spark(command: argparse.ArgumentParser) -> None:
-    """Add the settings of Spark."""
-    table = """
---master URL           the Spark master (local[*], in this process)
---conf NAME=VALUE,...  a Spark setting, such as spark.driver.memory=4g
-"""
-    add_table(command, table)
-
-
-def add_sources(command: argparse.ArgumentParser, what: str) -> None:
-    """Add the sources of `ingest` and `check`, and how their times are read."""
-    command.add_argument("sources", metavar="SOURCE", nargs="+", help=what)
-    table = """
---time-zone ZONE   time zone of log lines without one, such as Europe/Berlin (UTC)
---overwrite        replace the output folder if groupcheck wrote it
-"""
-    add_table(command, table, time_zone=(str, "UTC"))

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groupcheck.cli.exit_status import CONFORMS, DIVERGES, ending_with_message
-from groupcheck.cli.options import add_port_help, add_save, add_verbose
+from groupcheck.cli.options import add_port_help, add_shared, add_verbose
 from groupcheck.cli.output import Stopwatch, print_text, save
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ PORT it checks the responses of a recording (serve --record), group by group.
     command.add_argument(
         "port", metavar="PORT", nargs="?", help="the coordinator, in a form listed below"
     )
-    add_save(command)
+    add_shared(command, "save")
     add_verbose(command, "each step, or each group of a recording")
 
 

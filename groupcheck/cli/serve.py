@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from groupcheck.cli.exit_status import CONFORMS, CommandError, ending_with_message
-from groupcheck.cli.options import add_profile, add_table
+from groupcheck.cli.options import add_shared, add_table
 
 HELP = "serve a coordinator to Kafka clients"
 
@@ -22,7 +22,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --topic NAME:PARTITIONS,...  create this topic at the start; other topics are created on first use
 """
     add_table(command, table, listen=(_address, ("127.0.0.1", 9092)), topic=(_topic, []))
-    add_profile(command)
+    add_shared(command, "profile")
     table = """
 --config NAME=NUMBER,...  a broker setting, such as group.initial.rebalance.delay.ms=0
 --data-dir DIR            store groups and offsets in DIR, synced before they are acknowledged (in

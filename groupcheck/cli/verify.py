@@ -17,7 +17,7 @@ from groupcheck.cli.exit_status import (
     ending_with_message,
     profile_of,
 )
-from groupcheck.cli.options import add_json, add_number, add_port_help, add_table, add_verbose
+from groupcheck.cli.options import add_number, add_port_help, add_shared, add_table, add_verbose
 from groupcheck.cli.output import print_text
 from groupcheck.numeric_options import NUMBERS, PROFILE, PROFILE_HELP, whole
 
@@ -61,7 +61,7 @@ sequence of requests that shows it.
                   python: only; may be repeated)
 """
     add_table(command, table, sequences=(whole(1, 10**9), 0), side_by_side=(whole(1, 1_000), 100))
-    add_json(command)
+    add_shared(command, "json")
     add_verbose(command, "settings, time, each model instance, the rules")
 
 
