@@ -129,7 +129,7 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
     from groupcheck.model.exploring.exploration import UnfitSettingsError
     from groupcheck.model.exploring.exploration import run as explore
     from groupcheck.properties.generators.suite_file import write_suite
-    from groupcheck.properties.temporal.counterexamples import counterexamples, in_order, note
+    from groupcheck.properties.temporal.counterexamples import counterexamples, one_of_each
     from groupcheck.reports.graph_files import write_graph, write_witness
     from groupcheck.reports.progress import Bars
 
@@ -137,7 +137,7 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
         msg = "--work, --master and --conf need --engine spark"
         raise CommandError(msg)
     files: list[Path] = []
-    violations: dict[str, Counterexample] = {}
+    violations: list[Counterexample] = []
     suites: dict[str, Suite] = {}
     bars = Bars()
     progress = Progress(bars)
@@ -145,8 +145,7 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
     def finish(name: str, space: StateSpace) -> None:
         if settings.symmetry:
             progress(f"checking the properties of {name}", None)
-            for each in counterexamples(name, space):
-                note(violations, each)
+            violations.extend(counterexamples(name, space))
         if options.out:
             progress(f"writing {name}", None)
             files.extend(write_graph(name, space, options.out))
@@ -163,14 +162,14 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
     except OutOfMemoryError as error:
         msg = f"{error}; --max-memory allows more, and --engine spark keeps no states in memory"
         raise CommandError(msg) from error
-    found = in_order(violations) if settings.symmetry else None
+    found = one_of_each(violations) if settings.symmetry else None
     return _Explored(exploration, found, files, suites)
 
 
 def _on_spark(settings: Settings, options: argparse.Namespace) -> _Explored:
     from groupcheck.model.engine.exploration import TooManyStatesError
     from groupcheck.model.exploring.exploration import UnfitSettingsError
-    from groupcheck.properties.temporal.counterexamples import in_order, note
+    from groupcheck.properties.temporal.counterexamples import one_of_each
 
     if options.out or not settings.symmetry:
         msg = "--out and --no-symmetry need the graph in memory: --engine python"
@@ -178,7 +177,6 @@ def _on_spark(settings: Settings, options: argparse.Namespace) -> _Explored:
     if options.work is None and not (options.master or "local").startswith("local"):
         msg = "--master needs --work DIR, a folder that all machines of the cluster see"
         raise CommandError(msg)
-    violations: dict[str, Counterexample] = {}
     with (
         ending_with_message(UnfitSettingsError, TooManyStatesError),
         spark_session(options, in_python=True) as spark,
@@ -187,9 +185,8 @@ def _on_spark(settings: Settings, options: argparse.Namespace) -> _Explored:
         from groupcheck.pipeline.exploring import breadth_first as job
 
         found = job.explore(spark, settings, work)
-    for each in (each for of_instance in found.broken.values() for each in of_instance):
-        note(violations, each)
-    return _Explored(found.exploration, in_order(violations), [], {})
+    violations = (each for of_instance in found.broken.values() for each in of_instance)
+    return _Explored(found.exploration, one_of_each(violations), [], {})
 
 
 @contextmanager

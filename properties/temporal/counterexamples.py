@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from groupcheck.model.engine.exploration import StateSpace
@@ -38,13 +39,9 @@ def counterexample(name: str, space: StateSpace, violation: Violation) -> Counte
     )
 
 
-def note(found: dict[str, Counterexample], each: Counterexample) -> None:
-    """Keep one counterexample of each property, rather one that is not known."""
-    kept = found.setdefault(each.property.name, each)
-    if kept.known is not None and each.known is None:
-        found[each.property.name] = each
-
-
-def in_order(found: dict[str, Counterexample]) -> list[Counterexample]:
-    """The counterexamples in the order of the properties."""
-    return [found[prop.name] for prop in PROPERTIES if prop.name in found]
+def one_of_each(found: Iterable[Counterexample]) -> list[Counterexample]:
+    """The first counterexample of each property, rather one that is not known."""
+    first: dict[Property, Counterexample] = {}
+    for each in sorted(found, key=lambda each: each.known is not None):
+        first.setdefault(each.property, each)
+    return [first[prop] for prop in PROPERTIES if prop in first]

@@ -53,7 +53,7 @@ RETIRED: Final = {
     r"hung up on": "the connection is closed",
     r"go(?:es|ne)? alike": "behave the same",
     r"breach(?:es)?": "violation",
-    r"laws?(?!\.md)": "invariant, temporal property",
+    r"laws?": "invariant, temporal property",
     r"traits?": "version behaviour",
     r"wandering": "fuzzing",
     r"spoken": "capabilities",
