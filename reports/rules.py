@@ -19,18 +19,29 @@ from groupcheck.model.engine.rules import (
     VersionRule,
 )
 from groupcheck.model.profiles import PARTS, PROFILES
+from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
 from groupcheck.model.sources import link
 from groupcheck.model.step import Profile
+from groupcheck.model.vocabulary import GroupState
 
 WIDTH: Final = 100
 NO_RULE: Final = "no such rule"
 
 
 class Selection(NamedTuple):
-    """The rules to list: of these areas (all if empty), that can apply in a state (any if None)."""
+    """The rules to list.
+
+    Args:
+        areas: the areas; all if empty.
+        state: a state of the group in which they can apply; any if None.
+        rule: how their ids begin.
+        shared: of two versions, whether those that both have are listed.
+    """
 
     areas: tuple[str, ...] = ()
     state: str | None = None
+    rule: str = ""
+    shared: bool = False
 
     def takes_area(self, area: str) -> bool:
         """Whether the rules of an area are listed."""
@@ -38,6 +49,8 @@ class Selection(NamedTuple):
 
     def takes(self, rule: VersionRule | Rule) -> bool:
         """Whether a rule is listed: no guard of it excludes the state."""
+        if not rule.id.startswith(self.rule):
+            return False
         allowed = (guard.states for guard in rule.guards if guard.states)
         return self.state is None or all(self.state in states for states in allowed)
 
@@ -52,6 +65,13 @@ def states() -> tuple[str, ...]:
     rules = (rule for part in PARTS if isinstance(part, Table) for rule in part.rules)
     found = {state for rule in rules for guard in rule.guards for state in guard.states}
     return tuple(sorted(found))
+
+
+def missing_state(profile: Profile, state: str | None) -> str | None:
+    """A sentence if a version does not have the state: where its groups are instead."""
+    if state != GroupState.EMPTY or not EMPTY_IS_DEAD.holds_in(profile.version):
+        return None
+    return f"{profile.kafka}: {EMPTY_IS_DEAD.words}; see --state Dead, Stable and none"
 
 
 def listing(profile: Profile, selection: Selection) -> str:
@@ -119,13 +139,17 @@ def difference(one: Profile, other: Profile, selection: Selection) -> str:
             lines = _difference_of(one, other, rule, moved)
             if lines:
                 blocks += lines
+            elif selection.shared:
+                blocks += _shared_rule(one, other, rule)
             else:
                 same += 1
-    blocks += _differing_behaviours(one, other, selection)
+    if not selection.rule:
+        blocks += _differing_behaviours(one, other, selection)
     head = f"{one.kafka} and {other.kafka}"
     if not blocks:
         return f"{head}: {same} rules, no difference\n"
-    return "\n".join([f"{head}: {same} other rules are the same", *blocks, ""])
+    others = f"{same} other rules are the same, --all lists them" if same else "all rules"
+    return "\n".join([f"{head}: {others}", *blocks, ""])
 
 
 def _difference_of(one: Profile, other: Profile, rule: Rule, moved: dict[str, str]) -> list[str]:
@@ -137,12 +161,20 @@ def _difference_of(one: Profile, other: Profile, rule: Rule, moved: dict[str, st
     head = textwrap.wrap(f"{rule.id}: {rule.words}", WIDTH, subsequent_indent="    ")
     lines = [*head, f"  {'  '.join(cited)}"]
     for profile, rival in ((one, other), (other, one)):
-        if rules[rival.name] is not None:
-            own = [text for text in said[profile.name] if text not in said[rival.name]]
-            lines += [line for text in own for line in _wrapped(f"only {profile.name}", text)]
+        own = [text for text in said[profile.name] if text not in said[rival.name]]
+        lines += [line for text in own for line in _wrapped(f"only {profile.name}", text)]
     if rule.id in moved:
         lines += _wrapped("order", moved[rule.id])
     return lines
+
+
+def _shared_rule(one: Profile, other: Profile, rule: Rule) -> list[str]:
+    """A rule that two versions share: its sources, and what it does."""
+    found = [each.rules[rule.id] for each in (one, other)]
+    cited = ", ".join(dict.fromkeys(_short(each.source) for each in found))
+    effects = "; ".join(effect.words for effect in found[0].effects)
+    text = f"{rule.id}: same [{cited}]: {rule.words}: {effects}"
+    return textwrap.wrap(text, WIDTH, subsequent_indent="    ")
 
 
 def _said(version: Version, rule: VersionRule | None) -> list[str]:

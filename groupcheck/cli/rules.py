@@ -27,7 +27,18 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "default: all)",
     )
     command.add_argument(
-        "--state", metavar="STATE", help="only rules that can apply in this state of the group"
+        "--state",
+        metavar="STATE",
+        help="only rules that can apply in this state of the group; none: it does not exist",
+    )
+    command.add_argument(
+        "--all", action="store_true", help="with --diff, list the rules that are the same, too"
+    )
+    command.add_argument(
+        "--rule",
+        default="",
+        metavar="ID",
+        help="only rules whose ids begin so, such as join/static",
     )
     command.add_argument(
         "--profile", default="2.7", metavar="VERSION", help="the version of Kafka (default: 2.7)"
@@ -47,7 +58,10 @@ def run(options: argparse.Namespace) -> int:
 
     areas = tuple(_known("API or area", name, rules.areas()) for name in options.api)
     state = options.state and _known("state", options.state, rules.states())
-    selection = rules.Selection(areas, state)
+    selection = rules.Selection(areas, state, options.rule, options.all)
+    for profile in map(PROFILES.__getitem__, options.diff or (options.profile,)):
+        if note := rules.missing_state(profile, state):
+            sys.stderr.write(f"groupcheck: {note}\n")
     if options.diff:
         one, other = map(profile_of, options.diff)
         sys.stdout.write(rules.difference(one, other, selection))

@@ -187,7 +187,7 @@ COMMIT: Final = table(
         at("GC:395", "GC:410", "GC:697", "OMM:460"),
         NO_GROUP,
         _IS_SIMPLE,
-        Effect("create a group without members", _create),
+        Effect("create a group without members (in 0.10.0 its offsets alone)", _create),
         _STORE,
     ),
     rule(

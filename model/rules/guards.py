@@ -96,7 +96,8 @@ def _is_other_generation(step: Step, request: Request) -> bool:
 NO_GROUP_ID: Final = Guard(
     "the group id is empty", lambda _step, request: not request.body.group_id
 )
-NO_GROUP: Final = Guard("the group does not exist", is_missing, states=frozenset({"Dead"}))
+# To select rules by state, a group that does not exist is in the state "none".
+NO_GROUP: Final = Guard("the group does not exist", is_missing, states=frozenset({"none", "Dead"}))
 FENCED: Final = Guard("the group.instance.id belongs to another member", is_fenced)
 UNKNOWN_INSTANCE: Final = Guard("the group.instance.id belongs to no member", _is_unknown_instance)
 UNKNOWN_MEMBER: Final = Guard(

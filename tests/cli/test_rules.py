@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -51,6 +52,36 @@ def test_a_cell_and_its_differences_fit_one_screen(printed: Callable[..., str]) 
     ]
     assert len(lines) <= 50
     assert "join/leader-stable" not in out
+
+
+@pytest.mark.parametrize("one", NAMES)
+@pytest.mark.parametrize("other", NAMES)
+def test_with_all_a_difference_names_every_rule_of_both_versions_once(
+    one: str, other: str, printed: Callable[..., str]
+) -> None:
+    lines = printed("rules", "--diff", one, other, "--all").splitlines()
+    rules = {**PROFILES[one].rules, **PROFILES[other].rules}
+    heads = [line.partition(": ")[0] for line in lines]
+    assert all(heads.count(rule) == 1 for rule in rules)
+
+
+def test_the_beginning_of_an_id_selects_rules(printed: Callable[..., str]) -> None:
+    out = printed("rules", "--diff", "2.7", "4.1", "--rule", "leave/pending", "--all")
+    heads = [line.partition(":")[0] for line in out.splitlines() if line.startswith("leave/")]
+    assert heads == ["leave/pending-static", "leave/pending-member"]
+
+
+def test_a_state_that_a_version_does_not_have_is_said(
+    run: Callable[..., Any],
+) -> None:
+    ran = run("rules", "--profile", "0.10.0", "--state", "Empty", "--api", "SyncGroup")
+    assert "there is no Empty state" in ran.err
+
+
+def test_no_group_is_a_state_of_its_own(printed: Callable[..., str]) -> None:
+    out = printed("rules", "--profile", "2.7", "--api", "DeleteGroups", "--state", "none")
+    assert "delete/no-group" in out
+    assert "delete/not-empty" not in out
 
 
 @pytest.mark.parametrize("name", NAMES)
