@@ -59,14 +59,13 @@ def run(options: argparse.Namespace) -> int:
     areas = tuple(_known("API or area", name, rules.areas()) for name in options.api)
     state = options.state and _known("state", options.state, rules.states())
     selection = rules.Selection(areas, state, options.rule, options.all)
-    for profile in map(PROFILES.__getitem__, options.diff or (options.profile,)):
-        if note := rules.missing_state(profile, state):
-            sys.stderr.write(f"groupcheck: {note}\n")
+    profiles = [profile_of(name) for name in options.diff or (options.profile,)]
+    for note in filter(None, (rules.missing_state(each, state) for each in profiles)):
+        sys.stderr.write(f"groupcheck: {note}\n")
     if options.diff:
-        one, other = map(profile_of, options.diff)
-        sys.stdout.write(rules.difference(one, other, selection))
+        sys.stdout.write(rules.difference(*profiles, selection=selection))
     else:
-        sys.stdout.write(rules.listing(profile_of(options.profile), selection))
+        sys.stdout.write(rules.listing(*profiles, selection=selection))
     return CONFORMS
 
 

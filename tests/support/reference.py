@@ -133,7 +133,9 @@ def _command(name: str, command: argparse.ArgumentParser) -> str:
 
 def _usage(action: argparse.Action) -> str:
     """An option with its argument."""
-    value = "" if action.nargs == 0 else str(action.metavar or action.dest)
+    names = action.metavar or action.dest
+    shown = names if isinstance(names, str) else " ".join(names)
+    value = "" if action.nargs == 0 else shown
     if action.nargs == "+":
         value += "..."
     return " ".join(filter(None, (", ".join(action.option_strings), value)))
