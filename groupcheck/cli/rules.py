@@ -63,9 +63,9 @@ def run(options: argparse.Namespace) -> int:
     for note in filter(None, (rules.missing_state(each, state) for each in profiles)):
         sys.stderr.write(f"groupcheck: {note}\n")
     if options.diff:
-        sys.stdout.write(rules.difference(*profiles, selection=selection))
+        sys.stdout.write(rules.difference(profiles[0], profiles[1], selection))
     else:
-        sys.stdout.write(rules.listing(*profiles, selection=selection))
+        sys.stdout.write(rules.listing(profiles[0], selection))
     return CONFORMS
 
 
