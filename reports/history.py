@@ -9,7 +9,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.histories.history import NEVER, NS, Move, Operation, Refusal
-from groupcheck.properties.histories.many_groups import GroupsChecked, Rejected
+from groupcheck.properties.histories.history_checker import GroupsChecked, Rejected
 from groupcheck.properties.tolerances import Tolerances
 from groupcheck.reports.formatting import bounded_lines, counted
 from groupcheck.reports.messages import Names, answer_in_words, letters, step_in_words

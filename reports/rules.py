@@ -26,6 +26,7 @@ from groupcheck.model.vocabulary import GroupState
 
 WIDTH: Final = 100
 NO_RULE: Final = "no such rule"
+WAITS: Final = "the answer waits until everything written before it is committed"
 
 
 class Selection(NamedTuple):
@@ -102,7 +103,7 @@ def _clauses(version: Version, rule: VersionRule) -> list[str]:
     for depth, effect in _expanded(version, rule.effects):
         lines += _wrapped("  " * depth + "then", _with_source(version, effect))
     if rule.deferred:
-        lines += _wrapped("", "the answer waits until everything written before it is committed")
+        lines += _wrapped("", WAITS)
     return lines
 
 
@@ -182,7 +183,7 @@ def _said(version: Version, rule: VersionRule | None) -> list[str]:
         return []
     texts = [f"if {guard.words}" for guard in rule.guards]
     texts += [f"then {effect.words}" for _, effect in _expanded(version, rule.effects)]
-    return texts + (["the answer waits for the commit of the log"] if rule.deferred else [])
+    return texts + ([WAITS] if rule.deferred else [])
 
 
 def _moved(one: Version, other: Version, table: str) -> dict[str, str]:
@@ -272,7 +273,7 @@ def _section(table: Table) -> str:
             _shared(rule.effects, "then", rule.sources, own),
         )
         for version in rule.deferred:
-            own.setdefault(version, []).append("the answer waits for the commit of the log")
+            own.setdefault(version, []).append(WAITS)
         lines.append(_row(columns, rule.sources, own))
     for version, moves in table.moves.items():
         lines += ["", *(f"{version} tries `{a}` before `{b}`." for a, b in moves)]

@@ -40,8 +40,8 @@ def run(options: argparse.Namespace) -> int:
         CommandError: the file cannot be read, or the search reached its limit.
     """
     from groupcheck.model.bodies import shown
+    from groupcheck.properties.histories.history_checker import check_groups
     from groupcheck.properties.histories.history_file import load
-    from groupcheck.properties.histories.many_groups import check_groups
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
     from groupcheck.properties.tolerances import Tolerances

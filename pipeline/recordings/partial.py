@@ -13,8 +13,8 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, Tables
 from groupcheck.properties.histories.events import Event, recording_lines
 from groupcheck.properties.histories.history import from_zero
+from groupcheck.properties.histories.history_checker import Rejected, check_groups
 from groupcheck.properties.histories.history_file import Noted, PartialHistory
-from groupcheck.properties.histories.many_groups import Rejected, check_groups
 from groupcheck.properties.histories.reader import BEFORE
 from groupcheck.properties.tolerances import EXACT
 

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from groupcheck.properties.histories.history import Operation, Setting
-from groupcheck.properties.histories.history_file import load
-from groupcheck.properties.histories.linearize import Search
-from groupcheck.properties.histories.many_groups import (
+from groupcheck.properties.histories.history_checker import (
     GroupsChecked,
     _choices,
     check_group_history,
     check_groups,
 )
+from groupcheck.properties.histories.history_file import load
+from groupcheck.properties.histories.linearize import Search
 from groupcheck.properties.tolerances import Tolerances
 from support.every_order import explained
 from support.overlapping import Interrupted, Line, Overlapping, spoiled, write
@@ -155,7 +155,7 @@ def test_the_verdict_on_small_histories_equals_that_of_trying_every_order(
             searched.append((operations, setting))
             super().__init__(operations, setting)
 
-    monkeypatch.setattr("groupcheck.properties.histories.many_groups.Search", Noting)
+    monkeypatch.setattr("groupcheck.properties.histories.history_checker.Search", Noting)
     verdicts = set()
     for seed in range(10 * part, 10 * part + 10):
         lines = small(Random(seed), seed, appends)
