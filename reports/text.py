@@ -316,7 +316,10 @@ def _because(profile: Profile, difference: Difference, outcome: Outcome) -> str:
 
 def _cited(profile: Profile, rules: Iterable[str]) -> str:
     """The rules in words; the passing of time only if no other rule applies."""
-    others = [name for name in rules if name != "time/pass"]
+    applied = tuple(rules)
+    others = [name for name in applied if name != "time/pass"]
+    if not applied:
+        return "no rule applies"
     if not others:
         return f"time passes and no timer expires [{profile.rules['time/pass'].source}]"
     return "; ".join(f"{profile.rules[r].words} [{profile.rules[r].source}]" for r in others)

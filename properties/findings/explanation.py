@@ -152,5 +152,5 @@ def _later(
                 yield Unapplied(rule, timer_left_ms=timer.left_ms), following(after)
     if state.appends:
         for after in successors(state, ReleaseAppends(), profile, config):
-            if matches(following(after)):
+            if after.fired and matches(following(after)):
                 yield Unapplied(profile.rules[after.fired[0]]), None

@@ -88,14 +88,14 @@ class Finding(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The name of the rule that the last answer contradicts."""
+        """The id of the rule that the last answer contradicts; empty if the step applies none."""
         difference, outcome = self.difference, self.outcome
         if difference is None or outcome is None:
             return ""
         for response, reason in zip(outcome.responses, outcome.reasons, strict=True):
             if response.request_id == difference.request_id:
                 return reason
-        return outcome.fired[-1]
+        return outcome.fired[-1] if outcome.fired else ""
 
     @property
     def key(self) -> tuple[str, ...]:
