@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable, Collection, Mapping
 from random import Random
 from typing import Any
@@ -12,10 +13,11 @@ from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.core.profiles import PROFILES
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
-from groupcheck.model.vocabulary import ErrorCode, Request, Response
+from groupcheck.model.vocabulary import RESPONSES, ErrorCode, Request, Response
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
+    PortFailedError,
     PortInfo,
     PortUnavailableError,
 )
@@ -23,6 +25,9 @@ from groupcheck.properties.ports.port import (
 
 class BuiltinPort:
     """The built-in coordinator; implements `Port`.
+
+    A changed coordinator may do anything: what it raises, and a response that answers no request
+    or has another body than its API, is a failure of the port.
 
     Args:
         seed: decides where Kafka allows several outcomes; the same seed makes the same choices.
@@ -37,6 +42,7 @@ class BuiltinPort:
         self._make = make
         self._options: dict[str, Any] = {}
         self._log = ControlledLog(MemoryLog())
+        self._bodies: dict[int, type] = {}  # of the responses to the requests so far
         self._coordinator = make()
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
@@ -67,18 +73,20 @@ class BuiltinPort:
             "choose": self._random.choice,
             "new_member_id": lambda prefix: f"{prefix}-{next(numbers)}",
         }
-        self._coordinator = self._make(**self._options)
+        self._bodies = {}
+        self._observed(self._start)
         return PortInfo("groupcheck's own coordinator", profile)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request."""
         del expected
-        return self._observation(self._coordinator.receive(request))
+        self._bodies[request.request_id] = RESPONSES[request.api]
+        return self._observed(lambda: self._coordinator.receive(request))
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
         """Advance its clock by `ms` milliseconds."""
         del expected
-        return self._observation(self._coordinator.advance(ms))
+        return self._observed(lambda: self._coordinator.advance(ms))
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         """Inject a fault into the coordinator or its log."""
@@ -97,13 +105,17 @@ class BuiltinPort:
         }
         if fault.name not in faults:
             return Observation(unsupported=fault.name)
-        return self._observation(faults[fault.name]())
+        return self._observed(faults[fault.name])
 
     def close(self) -> None:
         """End the test."""
 
     def shutdown(self) -> None:
         """Do nothing: there is nothing to release."""
+
+    def _start(self) -> list[Response]:
+        self._coordinator = self._make(**self._options)
+        return []
 
     def _partitions(self) -> range:
         return range(self._options["config"].offsets_topic_num_partitions)
@@ -124,8 +136,23 @@ class BuiltinPort:
         self._coordinator = self._make(**self._options, served=served, start_ms=now_ms)
         return self._coordinator.take()
 
-    def _observation(self, responses: list[Response]) -> Observation:
-        return Observation(tuple(responses), self._coordinator.views())
+    def _observed(self, call: Callable[[], list[Response]]) -> Observation:
+        """The responses of a call, and the inner state after it.
+
+        Raises:
+            PortFailedError: the coordinator raised an exception, or a response is not valid.
+        """
+        try:
+            responses, views = call(), self._coordinator.views()
+        except Exception as error:
+            kind, reason = "port crashed", f"the coordinator raised {type(error).__name__}: {error}"
+            raise PortFailedError(kind, reason, traceback.format_exc()) from error
+        for number, body in responses:
+            if type(body) is not self._bodies.get(number):
+                kind = "protocol error"
+                reason = f"the response to request {number} is of type {type(body).__name__}"
+                raise PortFailedError(kind, reason)
+        return Observation(tuple(responses), views)
 
 
 def _failure(fault: Fault) -> tuple[int, ErrorCode]:

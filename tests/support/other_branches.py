@@ -106,8 +106,8 @@ class OtherBranches(BuiltinPort):
             return MARKERS
         return LEADERS if option in self._member_ids else VOTES
 
-    def _observation(self, responses: list[Response]) -> Observation:
-        seen = super()._observation(responses)
+    def _observed(self, call: Callable[[], list[Response]]) -> Observation:
+        seen = super()._observed(call)
         answers = tuple(r._replace(body=self._reordered(r.body)) for r in seen.responses)
         groups = tuple(
             view._replace(members=self._shuffled(view.members or (), MEMBERS))
