@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import cleandoc
 from pathlib import Path
 from typing import Any, Final
 
@@ -57,5 +58,17 @@ def schema() -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"A result of groupcheck, format {FORMAT}",
-        **msgspec.json.schema(ResultRecord),
+        **_cleaned(msgspec.json.schema(ResultRecord)),
+    }
+
+
+def _cleaned(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """A schema whose descriptions have no indentation, which Python keeps before 3.13."""
+    if isinstance(value, list):
+        return [_cleaned(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        key: cleandoc(each) if key == "description" and isinstance(each, str) else _cleaned(each)
+        for key, each in value.items()
     }
