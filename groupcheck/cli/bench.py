@@ -49,7 +49,6 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.reports.progress import Bars
 
     profile, names = profile_of(options.profile), tuple(options.instance)
-    against_tlc = _against_tlc()
     measured = []
     try:
         instances = [
@@ -57,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
             for members in options.members
             for generations in options.generations
         ]
+        against_tlc = _against_tlc()
         with Bars() as bars:
             for name in instances[0]:
                 for each in instances:

@@ -202,7 +202,7 @@ def read(path: Path) -> Covered:
         if found == FORMAT:
             return msgspec.json.decode(text, type=_File).profiles
         msg = f"{path} has format {found!r}; this version reads format {FORMAT}"
-    except (ValueError, RecursionError) as error:
+    except (msgspec.MsgspecError, ValueError, RecursionError) as error:
         msg = f"{path} is not a coverage file"
         raise MalformedCoverageError(msg) from error
     raise MalformedCoverageError(msg)
