@@ -70,6 +70,7 @@ def test_the_state_machine_gives_the_id_of_the_tours(fault: str) -> None:
     assert canonicalise(shrink(found, trial, graphs), trial, graphs).finding_id == ids[found.key]
 
 
+@pytest.mark.slow
 def test_a_finding_has_one_id_for_every_last_step() -> None:
     """Time or a joining member may end a join phase."""
     fault = "a follower is given the member list"
