@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 # How often a sequence is tried: the port may choose otherwise the next time.
 CHANCES: Final = 3
 
-# How many replays may hang: each is waited for.
+# How many tests may hang while instances are toured, and as many again while findings are made
+# minimal: each is waited for.
 MOST_HANGS: Final = 3
 
 # Runs a sequence again, and returns what it finds.

@@ -17,7 +17,7 @@ from groupcheck.properties.findings.finding import keep
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.generators.parallel_walks import Bulk
 from groupcheck.properties.generators.tour import tour
-from groupcheck.properties.minimising import minimise, minimise_concurrently
+from groupcheck.properties.minimising import MOST_HANGS, minimise, minimise_concurrently
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 
 # Explores, tests, and makes the findings of the verification minimal.
 Schedule = Callable[["Verification"], None]
-
-# How many tests may hang before a tour ends: each is waited for.
-MOST_HANGS: Final = 3
 
 # The longest initial delay of a broker on a real clock: each test waits for it several times.
 LONGEST_DELAY_MS: Final = 60_000
