@@ -52,9 +52,17 @@ def run(options: argparse.Namespace) -> int:
     """Print the rules.
 
     Raises:
-        CommandError: an API, a state or a version is unknown.
+        CommandError: an API, a state, a rule or a version is unknown, or --all has no --diff.
     """
+    from groupcheck.model.profiles import PROFILES
     from groupcheck.reports import rules
+
+    if options.all and not options.diff:
+        msg = "--all needs --diff"
+        raise CommandError(msg)
+    if not any(name.startswith(options.rule) for each in PROFILES.values() for name in each.rules):
+        msg = f"no rule begins with {options.rule!r}"
+        raise CommandError(msg)
 
     areas = tuple(_known("API or area", name, rules.areas()) for name in options.api)
     state = options.state and _known("state", options.state, rules.states())
