@@ -46,6 +46,8 @@ MESSAGES: Final = {
     "rules --api Join": "unknown API or area 'Join'; known: JoinGroup, SyncGroup, ",
     "rules --state Lost": "unknown state 'Lost'; known: ",
     "rules --diff 2.7 3.9": "3.9",
+    "rules --rule heartbeat/none": "no rule begins with 'heartbeat/none'",
+    "rules --all": "--all needs --diff",
     "serve --listen 9092": "argument --listen: '9092' is not HOST:PORT",
     "serve --listen :9092": "argument --listen: ':9092' is not HOST:PORT",
     "serve --listen localhost:x": "argument --listen: 'localhost:x' is not HOST:PORT",
