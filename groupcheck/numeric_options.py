@@ -64,6 +64,19 @@ def whole(least: int, most: int) -> Callable[[str], int]:
     return read
 
 
+def percentage(text: str) -> float:
+    """Reads a number from 0 to 100.
+
+    Raises:
+        ArgumentTypeError: it is not one.
+    """
+    with contextlib.suppress(ValueError):
+        if 0 <= float(text) <= 100:
+            return float(text)
+    msg = f"{text!r} is not a number from 0 to 100"
+    raise ArgumentTypeError(msg)
+
+
 def memory(text: str) -> int:
     """Reads a size as Java and Spark write it, such as 512m or 4g. Returns bytes.
 

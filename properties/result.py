@@ -177,6 +177,7 @@ class Result:
     ended_early: str = ""  # the reason, if the run was cut short
     tolerances: Tolerances | None = None  # tolerances of a port on a real clock
     started: str = ""  # when, in UTC
+    answered: bool = False  # whether the port sent any response
     curve: list[Point] = field(default_factory=list)
     covered: Covered = field(default_factory=dict)  # only if it is to be saved
     stages: list[Stage] = field(default_factory=list)  # of a long run
@@ -197,5 +198,5 @@ class Result:
     @property
     def conforms(self) -> bool:
         """Whether the run was complete, the port answered a request, and nothing was found."""
-        answered = any(each.transitions.requests_covered for each in self.instances)
-        return answered and not self.findings and not self.ended_early
+        covered = any(each.transitions.requests_covered for each in self.instances)
+        return self.answered and covered and not self.findings and not self.ended_early

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from itertools import chain
 from random import Random
 
 from groupcheck.model.engine.exploration import Transition
@@ -18,6 +19,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.properties import schedules
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space
 from groupcheck.properties.coverage.curve import Curve, Point
+from groupcheck.properties.coverage.kind import SHOWN
 from groupcheck.properties.coverage.pairs import PairCoverage
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.explored import Explored, explored
@@ -207,6 +209,9 @@ class Verification:
         """Put the findings into the result, each once, the shortest first."""
         found = {finding.finding_id: finding for finding in self.kept()}
         self.result.findings = sorted(found.values(), key=lambda f: (length_of(f), f.finding_id))
+        self.result.answered |= any(
+            exchange.seen.responses for each in found.values() for exchange in each.exchanges
+        )
 
     def _point(self) -> Point:
         shown = sum(len(coverage.shown) for coverage in self.coverages.values())
@@ -219,6 +224,10 @@ class Verification:
         ]
         for name, coverage in self.coverages.items():
             space, outcomes = coverage.space, coverage.kinds()
+            self.result.answered |= any(
+                kind in SHOWN and edge.responses
+                for kind, edge in zip(outcomes, chain.from_iterable(space.edges), strict=True)
+            )
             self.result.instances.append(
                 InstanceCoverage(
                     name=name,

@@ -288,9 +288,10 @@ class Check(msgspec.Struct, frozen=True, kw_only=True):
 class ResultRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run of a command, or of several runs of the same command merged.
 
-    Only `verify` has instances, pairs, rules and code. The others have the `lines` that they print
-    beside findings and verdict; `explore` and `check` have a section of their own. `sequences` are
-    the groups of a recording or a check; `steps` are those that were checked.
+    Only `verify` has instances, pairs, rules and code; `answered` says whether its port sent any
+    response. The others have the `lines` that they print beside findings and verdict; `explore` and
+    `check` have a section of their own. `sequences` are the groups of a recording or a check;
+    `steps` are those that were checked.
     """
 
     format: Literal[1] = FORMAT
@@ -299,6 +300,7 @@ class ResultRecord(msgspec.Struct, frozen=True, kw_only=True):
     profile: str
     kafka: str
     conforms: bool
+    answered: bool = True
     verdict: str = ""
     ended_early: str = ""
     sequences: int = 0
@@ -339,13 +341,17 @@ class ResultRecord(msgspec.Struct, frozen=True, kw_only=True):
         return sum(each.transitions.covered for each in self.instances)
 
     @property
+    def supported(self) -> int:
+        """How many of the transitions are not unsupported by the port."""
+        return self.transitions - sum(each.transitions.unsupported for each in self.instances)
+
+    @property
     def decided(self) -> bool:
         """Whether there is a verdict: a port has to answer a request, a check to decide a group."""
         if self.check is not None:
             return self.check.accepted + self.check.rejected > 0
-        return self.command != "verify" or any(
-            each.transitions.requests_covered for each in self.instances
-        )
+        tested = self.findings or any(i.transitions.requests_covered for i in self.instances)
+        return self.command != "verify" or (self.answered and bool(tested))
 
     @property
     def undecided(self) -> int:

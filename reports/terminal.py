@@ -126,10 +126,11 @@ def verdict(result: ResultRecord) -> str:
         return f"{result.ended_early}; {found} so far, possibly not minimal"
     if result.ended_early:
         return f"{result.ended_early}; no finding so far"
+    if not result.decided:
+        opened = result.steps or not result.findings
+        return f"none: the port {'answered no request' if opened else 'never opened'}"
     if result.findings:
         return f"diverges from {result.kafka}: {found}"
-    if not result.decided:
-        return "none: the port answered no request"
     share = percent(result.covered, result.transitions)
     return f"conforms to {result.kafka}: {share} of the transitions covered{_whole(result)}"
 

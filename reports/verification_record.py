@@ -41,6 +41,7 @@ def result_record(result: Result) -> saved.ResultRecord:
         profile=profile,
         kafka=result.kafka,
         conforms=result.conforms,
+        answered=result.answered,
         ended_early=result.ended_early,
         sequences=result.sequences,
         steps=result.steps,

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from groupcheck.model.step import Profile
+    from groupcheck.reports.record import ResultRecord
 
-CONFORMS, DIVERGES, NO_VERDICT = 0, 1, 2
+CONFORMS, DIVERGES, NO_VERDICT, TOO_LITTLE = range(4)
 
-STATUS = "Exit status: 0 the port conforms, 1 it diverges, 2 there is no verdict."
+STATUS = """\
+Exit status: 0 the port conforms, 1 it diverges, 2 there is no verdict,
+3 too little is covered (--fail-under)."""
 
 
 class CommandError(Exception):
@@ -42,6 +45,21 @@ def ending_with_message(
             raise
         message = f"cannot {action}: {error.strerror or error}"
         raise CommandError(message, status or NO_VERDICT) from error
+
+
+def check_coverage(saved: ResultRecord, status: int, least: float | None) -> None:
+    """Check that a conforming port covers `least` percent of the transitions that it supports.
+
+    Raises:
+        CommandError: it covers less.
+    """
+    from groupcheck.reports.formatting import counted, percent
+
+    if status == CONFORMS and least and 100 * saved.covered < least * saved.supported:
+        share = percent(saved.covered, saved.supported)
+        supported = counted(saved.supported, "supported transition")
+        msg = f"too little is covered: {share} of {supported}, less than --fail-under {least:g}"
+        raise CommandError(msg, TOO_LITTLE)
 
 
 def profile_of(name: str) -> Profile:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from groupcheck.cli.exit_status import STATUS
-from groupcheck.numeric_options import PROFILE, NumericOption, whole
+from groupcheck.numeric_options import PROFILE, NumericOption, percentage, whole
 
 PORTS: Final = f"""\
 PORT is the coordinator under test:
@@ -69,10 +69,12 @@ def add_table(
         )
 
 
-# Options that several commands have, by name, and their defaults.
+# Options that several commands have, by name; how some are read, and their defaults.
 SHARED: Final = {
     "profile": f"--profile VERSION  the Kafka version ({PROFILE})",
     "json": "--json  print the result as JSON instead of text",
+    "fail_under": "--fail-under PERCENT  exit with status 3 if less of the supported transitions "
+    "is covered",
     "save": "--save FILE  save the result to FILE, for groupcheck report",
     "master": "--master URL  the Spark master (local[*], in this process)",
     "conf": "--conf NAME=VALUE,...  a Spark setting, such as spark.driver.memory=4g",
@@ -80,13 +82,17 @@ SHARED: Final = {
     "(UTC)",
     "overwrite": "--overwrite  replace the output folder if groupcheck wrote it",
 }
-DEFAULTS: Final = {"profile": PROFILE, "time_zone": "UTC"}
+READ: Final[Mapping[str, tuple[Callable[[str], object], object]]] = {
+    "profile": (str, PROFILE),
+    "time_zone": (str, "UTC"),
+    "fail_under": (percentage, None),
+}
 
 
 def add_shared(command: argparse.ArgumentParser, *names: str) -> None:
     """Add options of `SHARED`."""
     for name in names:
-        settings = {name: (str, DEFAULTS[name])} if name in DEFAULTS else {}
+        settings = {name: READ[name]} if name in READ else {}
         add_table(command, SHARED[name], **settings)
 
 

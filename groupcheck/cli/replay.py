@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groupcheck.cli.exit_status import CONFORMS, DIVERGES, ending_with_message
+from groupcheck.cli.exit_status import CONFORMS, DIVERGES, CommandError, ending_with_message
 from groupcheck.cli.options import add_port_help, add_shared, add_verbose
 from groupcheck.cli.output import Stopwatch, print_text, save
 
@@ -80,6 +80,9 @@ def _replay(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
         sequence = load(options.trace)
         with interruptible():
             replayed = replay_on(sequence, port_source(options.port))
+    if replayed.finding is not None and replayed.finding.during == "open":
+        msg = f"{options.port} cannot be opened: {replayed.finding.failure}"
+        raise CommandError(msg)
     finding, omitted = replayed.finding, (replayed.omission,) if replayed.omission else ()
     steps = len(sequence.steps) - len(replayed.left_out)
     trace, profile = str(options.trace), sequence.profile

@@ -13,9 +13,10 @@ from groupcheck.cli.exit_status import (
     DIVERGES,
     NO_VERDICT,
     CommandError,
+    check_coverage,
     ending_with_message,
 )
-from groupcheck.cli.options import add_table, add_verbose
+from groupcheck.cli.options import add_shared, add_table, add_verbose
 from groupcheck.cli.output import print_text
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.epilog = (
         "Exit status with a baseline: 0 no new finding, 1 a new finding, 2 the run ended early or "
-        "covered nothing. Without a baseline: 0 conforms, 1 diverges, 2 there is no verdict."
+        "covered nothing. Without a baseline: 0 conforms, 1 diverges, 2 there is no verdict. With "
+        "both: 3 too little is covered (--fail-under)."
     )
     command.add_argument(
         "files", metavar="FILE", type=Path, nargs="+", help="a result.json, or a report directory"
@@ -55,6 +57,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --fail-on-lost   also fail if a transition that the baseline covers is not covered
 """
     add_table(command, table)
+    add_shared(command, "fail_under")
     for name, what in FORMATS.items():
         command.add_argument(f"--{name}", metavar="FILE", type=Path, help=what)
     table = """
@@ -69,7 +72,8 @@ def run(options: argparse.Namespace) -> int:
     """Merge saved results, compare them, and write the formats that are asked for.
 
     Raises:
-        CommandError: a file cannot be read or written, or the results belong to different models.
+        CommandError: a file cannot be read or written, the results belong to different models, or
+            too little is covered.
     """
     from groupcheck.reports.changes import changes
     from groupcheck.reports.github import as_annotations
@@ -94,6 +98,7 @@ def run(options: argparse.Namespace) -> int:
         sys.stdout.write(printed)
     if options.github:
         sys.stdout.write(as_annotations(saved, changed))
+    check_coverage(saved, status, options.fail_under)
     return status
 
 
@@ -150,10 +155,9 @@ def _baseline(path: Path, saved: ResultRecord) -> ResultRecord:
 
 
 def _status(saved: ResultRecord, changed: Changes) -> int:
-    if changed.fails:
+    if changed.fails and saved.decided:
         return DIVERGES
-    incomplete = saved.ended_early or not saved.decided
-    return NO_VERDICT if incomplete else CONFORMS
+    return NO_VERDICT if saved.ended_early or not saved.decided else CONFORMS
 
 
 def _write(

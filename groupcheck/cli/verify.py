@@ -14,6 +14,7 @@ from groupcheck.cli.exit_status import (
     DIVERGES,
     NO_VERDICT,
     CommandError,
+    check_coverage,
     ending_with_message,
     profile_of,
 )
@@ -27,8 +28,9 @@ if TYPE_CHECKING:
     from groupcheck.properties.coverage.covered import Covered
     from groupcheck.properties.ports.source import PortSource
     from groupcheck.properties.progress import Progress
-    from groupcheck.properties.result import Result, Settings
+    from groupcheck.properties.result import Settings
     from groupcheck.properties.verify import Verification
+    from groupcheck.reports.record import ResultRecord
 
 IN_THIS_PROCESS: Final = ("builtin", "python:")
 
@@ -61,7 +63,7 @@ sequence of requests that shows it.
                   python: only; may be repeated)
 """
     add_table(command, table, sequences=(whole(1, 10**9), 0), side_by_side=(whole(1, 1_000), 100))
-    add_shared(command, "json")
+    add_shared(command, "fail_under", "json")
     add_verbose(command, "settings, time, each model instance, the rules")
 
 
@@ -69,11 +71,13 @@ def run(options: argparse.Namespace) -> int:
     """Run a port against the model.
 
     Raises:
-        CommandError: the port cannot be run, or a file cannot be read or written.
+        CommandError: the port cannot be run, a file cannot be read or written, or too little is
+            covered.
     """
     from groupcheck.properties.long_runs.resume_file import MalformedResumeFileError
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.reports.progress import Bars
+    from groupcheck.reports.verification_record import result_record
 
     if options.profile is not None:
         profile_of(options.profile)
@@ -94,11 +98,13 @@ def run(options: argparse.Namespace) -> int:
     result.code = _code_of(tracing)
     if options.report or options.json or options.coverage or options.verbose:
         result.covered = verification.covered()
-    status = _report(result, options)
+    saved = result_record(result)
+    status = _report(saved, options)
     if options.coverage:
         refused = _add_coverage(options.coverage, before, result.covered, status)
         if not options.json:
             sys.stdout.write("".join(f"coverage   restarted: {reason}\n" for reason in refused))
+    check_coverage(saved, status, options.fail_under)
     return status
 
 
@@ -164,18 +170,16 @@ def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tup
     return together.refused
 
 
-def _report(result: Result, options: argparse.Namespace) -> int:
+def _report(saved: ResultRecord, options: argparse.Namespace) -> int:
     """Write the report, and print the result even if the report cannot be written."""
     from groupcheck.reports.files import write
     from groupcheck.reports.record_file import as_text
     from groupcheck.reports.terminal import summary
-    from groupcheck.reports.verification_record import result_record
 
-    saved = result_record(result)
     status = NO_VERDICT
-    if result.findings:
+    if saved.findings and saved.decided:
         status = DIVERGES
-    elif result.conforms:
+    elif saved.conforms:
         status = CONFORMS
     files: list[Path] = []
     failed = None

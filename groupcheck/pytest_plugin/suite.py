@@ -259,12 +259,19 @@ def _why_nothing(result: Result) -> str:
 
 
 def _open_once(source: PortSource, profile: str) -> None:
-    """Check that a port can be opened; the tests find what it does wrong after that."""
+    """Check that a port can be opened; the tests find what it does wrong after that.
+
+    Raises:
+        PortUnavailableError: it cannot be opened.
+    """
     port = source.connect()
     try:
+        port.open(profile, {})
         with contextlib.suppress(PortFailedError):
-            port.open(profile, {})
             port.close()
+    except PortFailedError as failed:
+        msg = f"{source.spec} cannot be opened: {failed}"
+        raise PortUnavailableError(msg) from failed
     finally:
         port.shutdown()
 

@@ -23,6 +23,12 @@ from groupcheck.properties.sequence import Sequence, dump
 from support.economy import slow_if
 
 HEARTBEAT = Sequence("2.7", {}, (Request(1, 4, HeartbeatRequest(GROUP_ID, 0, NOBODY)),))
+ENVIRONMENT: Final = {**os.environ, "PYTHONPATH": str(Path(__file__).parent.parent)}
+SMALL: Final = "python:support.small_ports"
+TOO_LITTLE: Final = (
+    "groupcheck: too little is covered: 1.2 % of 598 supported transitions, less than"
+    " --fail-under 99.5\n"
+)
 QUICK = ["--examples", "5", "--members", "1", "--walks", "20"]
 
 
@@ -82,7 +88,11 @@ def test_an_unwritable_report_is_one_line_before_the_run(
 
 @pytest.mark.parametrize(
     ("port", "status", "verdict"),
-    [("builtin", 2, "verdict    conforms"), ("exec:cat", 1, "verdict    diverges")],
+    [
+        ("builtin", 2, "verdict    conforms"),
+        (f"{SMALL}:HeartbeatsOnly", 1, "verdict    diverges"),
+        ("exec:cat", 2, "verdict    none: the port never opened"),
+    ],
 )
 def test_a_report_that_fails_at_the_end_keeps_the_result_and_the_status(
     port: str, status: int, verdict: str, tmp_path: Path, run: Callable[..., Any]
@@ -94,6 +104,54 @@ def test_a_report_that_fails_at_the_end_keeps_the_result_and_the_status(
     assert done.err == f"groupcheck: cannot write the report to {tmp_path}: Is a directory\n"
 
 
+@pytest.mark.parametrize(
+    ("port", "found", "verdict"),
+    [
+        ("exec:cat", "protocol error: ", "the port never opened"),
+        (f"{SMALL}:Unopened", "(while opening the test)", "the port never opened"),
+        (f"{SMALL}:Crashing", "port crashed", "the port answered no request"),
+        (f"{SMALL}:Silent", "no answer", "the port answered no request"),
+    ],
+)
+def test_a_port_that_never_opened_or_answered_has_no_verdict(
+    port: str, found: str, verdict: str, run: Callable[..., Any]
+) -> None:
+    done = run("verify", port, *QUICK)
+    assert (done.status, done.err) == (2, "")
+    assert found in done.out
+    assert done.out.endswith(f"verdict    none: {verdict}\n")
+
+
+@pytest.mark.parametrize(
+    ("port", "least", "status", "line"),
+    [
+        ("builtin", "100", 0, ""),
+        (f"{SMALL}:GoodHeartbeats", "1", 0, ""),
+        (
+            f"{SMALL}:GoodHeartbeats",
+            "99.5",
+            3,
+            TOO_LITTLE,
+        ),
+        (f"{SMALL}:HeartbeatsOnly", "99.5", 1, ""),
+        (f"{SMALL}:Silent", "99.5", 2, ""),
+    ],
+)
+def test_a_port_that_covers_less_of_what_it_supports_than_asked_for_has_exit_status_3(
+    port: str, least: str, status: int, line: str, run: Callable[..., Any]
+) -> None:
+    done = run("verify", port, *QUICK, "--fail-under", least)
+    assert (done.status, done.err) == (status, line)
+
+
+def test_merged_results_that_cover_too_little_have_exit_status_3(
+    run: Callable[..., Any], printed: Callable[..., str], tmp_path: Path
+) -> None:
+    printed("verify", f"{SMALL}:GoodHeartbeats", *QUICK, "--report", tmp_path)
+    done = run("report", tmp_path, tmp_path, "--fail-under", 99.5)
+    assert (done.status, done.err) == (3, TOO_LITTLE)
+
+
 def _with_output(redirection: str, *arguments: str) -> tuple[str, int]:
     """The standard error and the status of a command with redirected output."""
     command = f'"$@" {redirection}'
@@ -102,6 +160,7 @@ def _with_output(redirection: str, *arguments: str) -> tuple[str, int]:
         capture_output=True,
         text=True,
         check=False,
+        env=ENVIRONMENT,
     )
     return done.stderr, done.returncode
 
@@ -119,7 +178,7 @@ FULL = pytest.param(
     [
         (["rules", "--api", "Heartbeat"], 2),
         (["explore", "--json", "--members", "1", "--instance", "metadata"], 2),
-        (["verify", "exec:cat", *QUICK], 1),
+        (["verify", f"{SMALL}:HeartbeatsOnly", *QUICK], 1),
         (["--help"], 2),
     ],
 )
@@ -132,7 +191,8 @@ def test_unwritable_output_is_one_line(
 
 def test_the_exit_status_has_the_verdict_without_any_output() -> None:
     assert _with_output(">/dev/null 2>&-", "rules") == ("", 0)
-    assert _with_output(">&- 2>&-", "verify", "exec:cat", *QUICK) == ("", 1)
+    diverging = f"{SMALL}:HeartbeatsOnly"
+    assert _with_output(">&- 2>&-", "verify", diverging, *QUICK) == ("", 1)
     assert _with_output("2>&-", "verify", "nonsense") == ("", 2)
 
 
@@ -140,7 +200,7 @@ def test_characters_that_a_terminal_cannot_encode_are_escaped() -> None:
     command = [sys.executable, "-m", "groupcheck", "verify", "exec:cat \u00e9\u2028 -", *QUICK]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert b"port       exec:cat \\xe9\\u2028 -, checked against" in done.stdout
 
 
@@ -199,12 +259,15 @@ def test_an_interrupted_replay_stops_its_programs(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "status"), [(["rules"], 2), (["verify", "exec:cat", *QUICK], 1)]
+    ("arguments", "status"),
+    [(["rules"], 2), (["verify", f"{SMALL}:HeartbeatsOnly", *QUICK], 1)],
 )
 def test_output_to_a_closed_pipe_prints_no_error(arguments: list[str], status: int) -> None:
     reader, writer = os.pipe()
     os.close(reader)
     command = [sys.executable, "-m", "groupcheck", *arguments]
-    done = subprocess.run(command, stdout=writer, stderr=subprocess.PIPE, check=False)
+    done = subprocess.run(
+        command, stdout=writer, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT
+    )
     os.close(writer)
     assert (done.stderr, done.returncode) == (b"", status)

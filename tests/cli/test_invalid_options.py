@@ -68,6 +68,10 @@ MESSAGES: Final = {
     "verify builtin --members 4": "'4' is not a whole number from 1 to 3",
     "verify builtin --steps 0": "'0' is not a whole number from 1 to 10000",
     "verify builtin --max-findings 0": "'0' is not a whole number from 1 to 1000",
+    **{
+        f"verify builtin --fail-under={text}": f"{text!r} is not a number from 0 to 100"
+        for text in ("-1", "100.5", "nan", "most")
+    },
     "verify builtin --colour": "unrecognized arguments: --colour",
     "verify builtin --profile 9.9": ("unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.7, 4.1"),
     **{

@@ -32,6 +32,7 @@ HEARTBEAT = Request(3, 4, HeartbeatRequest(GROUP_ID, 1, NOBODY))
 FETCHES = tuple(Request(number, 7, OffsetFetchRequest(GROUP_ID, ())) for number in (4, 5))
 INTERMITTENT = "python:support.small_ports:IntermittentPort"
 HEARTBEATS_ONLY = "python:support.small_ports:HeartbeatsOnly"
+UNKNOWN_TYPE = "protocol error: a message of unknown type 'open'"
 UNKNOWN_ID = "step 2 uses a member id that the port never returned"
 NOTHING = "nothing was done: 1 step left out, not supported"
 OMISSION = "3 steps left out, not supported: OffsetFetch v7, holdAppends"
@@ -78,6 +79,16 @@ def replay(run: Callable[..., Any], tmp_path: Path) -> Callable[[str, str], tupl
                 "groupcheck: nothing was done: 1 step left out, not supported: OffsetFetch v7\n",
             ),
             id="the port supports no step",
+        ),
+        pytest.param(
+            _trace(HEARTBEAT),
+            "exec:cat",
+            (
+                2,
+                "",
+                f"groupcheck: exec:cat cannot be opened: {UNKNOWN_TYPE}\n",
+            ),
+            id="the port cannot be opened",
         ),
         pytest.param(
             _trace(JOIN, UNFAIR),

@@ -40,7 +40,7 @@ def _result(*outcomes: str, tours: Tours = Tours()) -> Result:  # noqa: B008 - i
         )
         for each in outcomes
     ]
-    return Result("builtin", Settings(), "Apache Kafka 2.7.2", instances)
+    return Result("builtin", Settings(), "Apache Kafka 2.7.2", instances, answered=True)
 
 
 def test_one_of_a_thing_is_in_the_singular() -> None:

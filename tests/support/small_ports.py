@@ -19,7 +19,7 @@ class SmallPort:
     def advance(self, ms: int) -> None:
         pass
 
-    def fault(self, fault: str) -> Messages:
+    def fault(self, fault: str, **_fields: int) -> Messages:
         return [{"type": "unsupported", "what": fault}]
 
     def close(self) -> None:
@@ -45,3 +45,36 @@ class IntermittentPort(SmallPort):
         (message,) = super().request(request_id, api, *rest)
         self._requests += 1
         return [message if self._requests % 5 else {**message, "body": {"errorCode": 0}}]
+
+
+class GoodHeartbeats(HeartbeatsOnly):
+    """Answers each heartbeat as Kafka does while there is no group."""
+
+    def request(self, request_id: int, api: str, *rest: Any) -> Messages:
+        (message,) = super().request(request_id, api, *rest)
+        if "body" in message and not rest[-1]["groupId"]:
+            return [{**message, "body": {"errorCode": 24}}]
+        return [message]
+
+
+class Silent(SmallPort):
+    """Answers nothing."""
+
+    def request(self, _request_id: int, _api: str, *_rest: Any) -> Messages:
+        return []
+
+
+class Crashing(SmallPort):
+    """Raises an exception at every request."""
+
+    def request(self, _request_id: int, _api: str, *_rest: Any) -> Messages:
+        msg = "not connected"
+        raise RuntimeError(msg)
+
+
+class Unopened(SmallPort):
+    """Cannot be opened."""
+
+    def open(self, _profile: str, _config: dict[str, int]) -> dict[str, str]:
+        msg = "not connected"
+        raise RuntimeError(msg)
