@@ -11,7 +11,7 @@ from typing import Any, Final
 from groupcheck.cli.exit_status import STATUS
 from groupcheck.numeric_options import PROFILE, NumericOption, percentage, whole
 
-PORTS: Final = f"""\
+PORTS: Final = """\
 PORT is the coordinator under test:
   builtin                 groupcheck's own coordinator, of Kafka 2.7 or 4.1
   python:MODULE:FACTORY   a Python object that FACTORY() returns; the module is
@@ -31,8 +31,7 @@ PORT is the coordinator under test:
                           (groupcheck brokers lists what each of them needs)
 
 All but the first three need the packages of groupcheck[wire].
-
-{STATUS}"""
+"""
 
 
 def add_table(
@@ -96,10 +95,10 @@ def add_shared(command: argparse.ArgumentParser, *names: str) -> None:
         add_table(command, SHARED[name], **settings)
 
 
-def add_port_help(command: argparse.ArgumentParser, description: str) -> None:
+def add_port_help(command: argparse.ArgumentParser, description: str, status: str = STATUS) -> None:
     """Describe a command that takes a PORT, with every form of PORT below its options."""
     command.formatter_class = argparse.RawDescriptionHelpFormatter
-    command.description, command.epilog = description, PORTS
+    command.description, command.epilog = description, f"{PORTS}\n{status}"
 
 
 def add_number(command: argparse.ArgumentParser, number: NumericOption) -> None:

@@ -16,6 +16,7 @@ from groupcheck.cli.exit_status import STATUS, CommandError
 
 # In the order of `groupcheck --help`.
 COMMANDS: Final = (
+    "smoke",
     "verify",
     "brokers",
     "replay",

@@ -53,7 +53,7 @@ def test_the_result_is_printed_as_json_and_is_the_same_with_the_same_seed(
     assert all(one[name] == other[name] for name in ("sequences", "steps", "instances"))
 
 
-@pytest.mark.parametrize("command", ["verify", "replay"])
+@pytest.mark.parametrize("command", ["smoke", "verify", "replay"])
 def test_the_help_of_a_command_explains_every_form_of_port_and_names_every_profile(
     command: str, printed: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
