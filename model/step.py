@@ -34,7 +34,8 @@ class Profile(NamedTuple):
     An API that `min_versions` does not name has versions from 0 on. `group_errors` and
     `commit_errors` map the error of an append to the answer of SyncGroup and OffsetCommit (and of
     JoinGroup and LeaveGroup); an error that they do not name is passed on. `deferred` are the rules
-    whose answers wait until everything written is committed.
+    whose answers wait until everything written is committed. Edited rules may act on what does not
+    exist: a step that raises one of the `impossible` has no outcome.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Profile(NamedTuple):
     group_errors: Mapping[ErrorCode, ErrorCode]
     commit_errors: Mapping[ErrorCode, ErrorCode]
     min_versions: Mapping[str, int] = WITHOUT_ZOOKEEPER
+    impossible: tuple[type[Exception], ...] = ()
 
     def of(self, version: Version) -> Profile:
         """The same profile with the rules of that version."""
@@ -60,7 +62,7 @@ class Profile(NamedTuple):
         Raises:
             UnknownPartError: an edit names what the version does not have.
         """
-        return self.of(edited(self.version, edits))
+        return self.of(edited(self.version, edits))._replace(impossible=(Exception,))
 
 
 class Outcome(NamedTuple):
@@ -135,6 +137,9 @@ class Step(engine.EngineStep):
         JoinGroup and SyncGroup are exempt: the group answers them.
         """
         why = reason or self.applied[-1]
+        if self.version.answers:
+            for change in self.version.answers.get(why, ()):
+                body = change(body)
         waits = self.committed is not None and why in self.profile.deferred
         if waits and not isinstance(body, kafka.JoinGroupResponse | kafka.SyncGroupResponse):
             self.appends = (*self.appends, HeldAnswer(request_id, kafka.API_OF[type(body)], body))
@@ -193,4 +198,4 @@ def steps(
     before: Coordinator, profile: Profile, config: Config, act: Callable[[Step], Any]
 ) -> Iterator[Step]:
     """Every way in which an action can go, as the step that was made."""
-    return engine.steps(partial(Step, before, profile, config), act)
+    return engine.steps(partial(Step, before, profile, config), act, profile.impossible)

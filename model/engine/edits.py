@@ -1,15 +1,19 @@
 """Edits of a version: the one way to say "as this version, but for this".
 
-An explanation, a deviation of a port and a mutant of a specification are each a list of edits.
+An explanation, a deviation of a port and a mutant of a specification are each a list of edits. The
+text of an edit is to be read after "behaves as if".
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from enum import Enum
+from itertools import pairwise
+from typing import Any, Final, NamedTuple, TypeVar, cast
 
 from groupcheck.model.engine.rules import Effect, Guard, Version, VersionRule
 
+A = TypeVar("A")
 P = TypeVar("P", Guard, Effect)
 
 
@@ -24,7 +28,7 @@ class DropGuard(NamedTuple):
     guard: str
 
     def __str__(self) -> str:
-        return f"{self.rule} without the guard {self.guard!r}"
+        return f"`{self.rule}` applied whether or not {self.guard}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -41,7 +45,7 @@ class AddGuard(NamedTuple):
     guard: Guard
 
     def __str__(self) -> str:
-        return f"{self.rule} only if {self.guard.words}"
+        return f"`{self.rule}` applied only if {self.guard.words}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -57,7 +61,7 @@ class DropEffect(NamedTuple):
     effect: str
 
     def __str__(self) -> str:
-        return f"{self.rule} does not {self.effect}"
+        return f"`{self.rule}` did not {self.effect}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -78,7 +82,9 @@ class ReplaceEffects(NamedTuple):
     effects: tuple[Effect, ...]
 
     def __str__(self) -> str:
-        return f"{self.rule} does: {'; '.join(effect.words for effect in self.effects)}"
+        return (
+            f"`{self.rule}` did only this: {'; '.join(e.words for e in self.effects) or 'nothing'}"
+        )
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -92,7 +98,7 @@ class FromVersion(NamedTuple):
     other: Version
 
     def __str__(self) -> str:
-        return f"{self.rule} as in {self.other.name}"
+        return f"`{self.rule}` were as in {self.other.name}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -113,7 +119,7 @@ class Alone(NamedTuple):
     tables: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"{self.rule} alone"
+        return f"`{self.rule}` were the only rule"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -131,7 +137,7 @@ class DropRule(NamedTuple):
     rule: str
 
     def __str__(self) -> str:
-        return f"no {self.rule}"
+        return f"there were no rule `{self.rule}`"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -147,7 +153,7 @@ class AddRule(NamedTuple):
     before: str
 
     def __str__(self) -> str:
-        return f"{self.rule.id} before {self.before}"
+        return f"there were a rule `{self.rule.id}`, tried before `{self.before}`"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -157,13 +163,94 @@ class AddRule(NamedTuple):
         return version._replace(tables={**version.tables, name: tuple(table)})
 
 
+class Exchange(NamedTuple):
+    """The version tries the second rule just before the first, which it tries just before it."""
+
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        return f"`{self.second}` were tried before `{self.first}`"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        name = table_of(version, self.first)
+        table = list(version.tables[name])
+        at = [rule.id for rule in table].index(self.first)
+        if [rule.id for rule in table[at + 1 : at + 2]] != [self.second]:
+            msg = f"{version.name} does not try {self.second} just after {self.first}"
+            raise UnknownPartError(msg)
+        table[at : at + 2] = table[at + 1], table[at]
+        return version._replace(tables={**version.tables, name: tuple(table)})
+
+
+class _Any:
+    """Equal to every value."""
+
+    def __eq__(self, _other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+    def __repr__(self) -> str:
+        return "anything"
+
+    def __reduce__(self) -> str:
+        return "ANY"
+
+
+ANY: Final = _Any()  # a field of an answer that may have any value
+
+
+class ChangeAnswer(NamedTuple):
+    """The answers that the rule gives have these fields, by their names, instead of their own.
+
+    A field that an answer does not have is set in each record that the answer contains; one that
+    they do not have either is left out.
+    """
+
+    rule: str
+    fields: tuple[tuple[str, Any], ...]
+
+    def __str__(self) -> str:
+        values = (f"{name}={_shown(value)}" for name, value in self.fields)
+        return f"`{self.rule}` answered {', '.join(values)}"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        table_of(version, self.rule)
+        changes = (*version.answers.get(self.rule, ()), self.change)
+        return version._replace(answers={**version.answers, self.rule: changes})
+
+    def change(self, answer: A) -> A:
+        """The answer with these fields."""
+        for name, value in self.fields:
+            answer = _with_field(answer, name, value)
+        return answer
+
+
+def _with_field(answer: A, name: str, value: object) -> A:
+    record: Any = answer
+    if name in getattr(record, "_fields", ()):
+        record = record._replace(**{name: value})
+    elif isinstance(record, tuple):
+        parts = [_with_field(part, name, value) for part in record]
+        record = record._make(parts) if hasattr(record, "_make") else tuple(parts)
+    return cast("A", record)
+
+
+def _shown(value: object) -> str:
+    return value.name if isinstance(value, Enum) else repr(value)
+
+
 class Toggle(NamedTuple):
     """A behaviour holds that the version does not have, or does not hold that it has."""
 
     behaviour: str
 
     def __str__(self) -> str:
-        return f"the opposite of {self.behaviour}"
+        return f"the behaviour `{self.behaviour}` were reversed"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -182,6 +269,8 @@ Edit = (
     | ReplaceEffects
     | FromVersion
     | Alone
+    | Exchange
+    | ChangeAnswer
     | Toggle
 )
 
@@ -195,6 +284,46 @@ def edited(version: Version, edits: Iterable[Edit]) -> Version:
     for edit in edits:
         version = edit(version)
     return version
+
+
+def single_edits(version: Version, others: Iterable[Version]) -> Iterator[Edit]:
+    """Every edit that takes, exchanges or replaces one part of a version, in a fixed order.
+
+    Of edits that come to the same version the first is given. Rules are replaced by those of the
+    `others`. What rules answer is not edited.
+    """
+    found = {_content(version)}
+    for edit in _single_edits(version, others):
+        content = _content(edit(version))
+        if content not in found:
+            found.add(content)
+            yield edit
+
+
+def _single_edits(version: Version, others: Iterable[Version]) -> Iterator[Edit]:
+    rules = version.rules
+    yield from (DropRule(rule) for rule in rules)
+    yield from (DropGuard(rule.id, g.words) for rule in rules.values() for g in rule.guards)
+    yield from (DropEffect(rule.id, e.words) for rule in rules.values() for e in rule.effects)
+    for name, effects in version.procedures.items():
+        yield from (DropEffect(name, effect.words) for effect in effects)
+    for table in version.tables.values():
+        yield from (Exchange(a.id, b.id) for a, b in pairwise(table))
+    for other in others:
+        yield from (FromVersion(rule, other) for rule in rules if rule in other.rules)
+    yield from map(Toggle, sorted(version.known_behaviours))
+
+
+def _content(version: Version) -> Hashable:
+    """What a version is made of, by names: equal for versions that behave in the same way."""
+    tables = tuple(tuple(map(_content_of, table)) for table in version.tables.values())
+    procedures = tuple(tuple(e.words for e in each) for each in version.procedures.values())
+    return tables, procedures, version.behaviours
+
+
+def _content_of(rule: VersionRule) -> Hashable:
+    words = (tuple(part.words for part in parts) for parts in (rule.guards, rule.effects))
+    return rule.id, *words, rule.deferred
 
 
 def table_of(version: Version, rule: str) -> str:

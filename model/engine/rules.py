@@ -227,6 +227,7 @@ class Version(NamedTuple):
         behaviours: the names of those that hold.
         areas: the names of the tables of each area, in the order in which they are declared.
         known_behaviours: the names of all behaviours of the specification.
+        answers: by the id of a rule, changes of what it answers, in their order.
     """
 
     name: str
@@ -235,6 +236,7 @@ class Version(NamedTuple):
     behaviours: frozenset[str]
     areas: Mapping[str, tuple[str, ...]]
     known_behaviours: frozenset[str]
+    answers: Mapping[str, tuple[Callable[[Any], Any], ...]] = MappingProxyType({})
 
     @property
     def rules(self) -> dict[str, VersionRule]:

@@ -45,11 +45,22 @@ class EngineStep:
         return None
 
 
-def steps(make: Callable[[Sequence[int]], S], act: Callable[[S], Any]) -> Iterator[S]:
-    """Every way in which an action can go; `make` makes a step that takes the given choices."""
+def steps(
+    make: Callable[[Sequence[int]], S],
+    act: Callable[[S], Any],
+    impossible: tuple[type[Exception], ...] = (),
+) -> Iterator[S]:
+    """Every way in which an action can go; `make` makes a step that takes the given choices.
+
+    Where the action raises one of the `impossible` it cannot go.
+    """
     script: list[int] | None = []
     while script is not None:
         step = make(script)
-        act(step)
-        yield step
+        try:
+            act(step)
+        except impossible:
+            pass
+        else:
+            yield step
         script = step.next_script()

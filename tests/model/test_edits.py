@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
+from copy import deepcopy
+from itertools import pairwise
+from typing import Any
 
 import pytest
 
 from groupcheck.model.engine.edits import (
+    ANY,
     AddGuard,
     AddRule,
     Alone,
+    ChangeAnswer,
     DropEffect,
     DropGuard,
     DropRule,
     Edit,
+    Exchange,
     FromVersion,
     ReplaceEffects,
     Toggle,
@@ -25,6 +32,7 @@ from groupcheck.model.engine.rules import Effect, Guard, Version, VersionRule
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.timers import EndlessTimersError
 from groupcheck.model.state import Advance
+from groupcheck.model.vocabulary import ErrorCode
 from support.scenario import ends, join
 
 NEW, NEWEST = (PROFILES[name].version for name in ("2.7", "4.1"))
@@ -112,6 +120,24 @@ def test_edits_are_applied_in_their_order_and_the_version_itself_stays() -> None
     assert NEW.tables == before
 
 
+@both
+def test_two_exchanged_rules_are_tried_in_the_other_order(version: Version) -> None:
+    for name, table in version.tables.items():
+        for at, (first, second) in enumerate(pairwise(table)):
+            rules = (*table[:at], second, first, *table[at + 2 :])
+            expected = version._replace(tables={**version.tables, name: rules})
+            assert Exchange(first.id, second.id)(version) == expected
+
+
+def test_a_value_that_may_be_anything_equals_every_value() -> None:
+    values: tuple[Any, ...] = (None, 0, "", b"", (), ErrorCode.NONE)
+    for value in values:
+        assert value == ANY
+        assert (1, value) == (1, ANY)
+        assert {ANY, ANY} == {ANY}
+    assert deepcopy(ANY) is pickle.loads(pickle.dumps(ANY)) is ANY  # noqa: S301 - made here
+
+
 def test_a_profile_with_an_edit_has_the_edited_rules() -> None:
     profile = PROFILES["4.1"].edited(DropRule("heartbeat/alive"))
     assert "heartbeat/alive" not in profile.rules
@@ -128,6 +154,8 @@ def test_a_profile_with_an_edit_has_the_edited_rules() -> None:
         DropEffect("no/rule", "do nothing"),
         ReplaceEffects("no/rule", (NOTHING,)),
         Alone("no/rule", ("Heartbeat",)),
+        Exchange("no/rule", "heartbeat/alive"),
+        ChangeAnswer("no/rule", ()),
     ],
     ids=lambda edit: type(edit).__name__,
 )
@@ -158,6 +186,10 @@ def test_an_edit_of_an_unknown_rule_raises_one_line_that_names_it(edit: Edit) ->
         (FromVersion("heartbeat/completing", NEWEST), "4.1 has no rule heartbeat/completing"),
         (Toggle("answers-never"), "there is no behaviour 'answers-never'"),
         (FromVersion("leave/batch", NEWEST), "4.1 has no rule leave/batch"),
+        (
+            Exchange("heartbeat/alive", "heartbeat/preparing"),
+            "2.7 does not try heartbeat/preparing just after heartbeat/alive",
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -172,26 +204,37 @@ def test_an_unknown_guard_or_effect_raises_one_line_that_lists_the_known_ones(
 @pytest.mark.parametrize(
     ("edit", "text"),
     [
-        (DropRule("a/rule"), "no a/rule"),
-        (AddRule(ADDED, "a/rule"), "added/rule before a/rule"),
-        (DropGuard("a/rule", "never"), "a/rule without the guard 'never'"),
-        (AddGuard("a/rule", NEVER), "a/rule only if never"),
-        (DropEffect("a/rule", "do nothing"), "a/rule does not do nothing"),
-        (ReplaceEffects("a/rule", (NOTHING, NOTHING)), "a/rule does: do nothing; do nothing"),
-        (FromVersion("a/rule", NEWEST), "a/rule as in 4.1"),
-        (Alone("a/rule", ("A table",)), "a/rule alone"),
-        (Toggle("answers-wait"), "the opposite of answers-wait"),
+        (DropRule("a/rule"), "there were no rule `a/rule`"),
+        (AddRule(ADDED, "a/rule"), "there were a rule `added/rule`, tried before `a/rule`"),
+        (DropGuard("a/rule", "it is so"), "`a/rule` applied whether or not it is so"),
+        (AddGuard("a/rule", NEVER), "`a/rule` applied only if never"),
+        (DropEffect("a/rule", "do nothing"), "`a/rule` did not do nothing"),
+        (
+            ReplaceEffects("a/rule", (NOTHING, NOTHING)),
+            "`a/rule` did only this: do nothing; do nothing",
+        ),
+        (ReplaceEffects("a/rule", ()), "`a/rule` did only this: nothing"),
+        (FromVersion("a/rule", NEWEST), "`a/rule` were as in 4.1"),
+        (Alone("a/rule", ("A table",)), "`a/rule` were the only rule"),
+        (Exchange("a/rule", "b/rule"), "`b/rule` were tried before `a/rule`"),
+        (
+            ChangeAnswer("a/rule", (("error_code", ErrorCode.NONE), ("leader", ""), ("n", ANY))),
+            "`a/rule` answered error_code=NONE, leader='', n=anything",
+        ),
+        (Toggle("answers-wait"), "the behaviour `answers-wait` were reversed"),
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_the_text_of_an_edit_is_one_line(edit: Edit, text: str) -> None:
+def test_the_text_of_an_edit_is_one_line_to_be_read_after_behaves_as_if(
+    edit: Edit, text: str
+) -> None:
     assert str(edit) == text
 
 
 def test_a_timer_that_no_rule_ends_raises_one_line_that_names_it() -> None:
-    edited_profile = PROFILES["2.7"].edited(DropRule("time/initial-delay-over"))
+    version = DropRule("time/initial-delay-over")(NEW)
     with pytest.raises(EndlessTimersError) as raised:
-        ends(edited_profile, join(), Advance(3_000))
+        ends(PROFILES["2.7"].of(version), join(), Advance(3_000))
     assert str(raised.value) == (
         "no rule ends this without time passing: The timer of the join phase fires"
     )

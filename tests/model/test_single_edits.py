@@ -1,0 +1,245 @@
+"""Every single edit of the rules, what edited rules do, and edits as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from groupcheck.model.config import Config
+from groupcheck.model.edits import MalformedEditError, as_json, edits_of, from_json
+from groupcheck.model.engine.edits import (
+    ANY,
+    ChangeAnswer,
+    DropEffect,
+    DropGuard,
+    DropRule,
+    Edit,
+    Exchange,
+    FromVersion,
+    Toggle,
+)
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator, Log
+from groupcheck.model.step import Outcome, Profile
+from groupcheck.model.transition import appending, successors
+from groupcheck.model.vocabulary import (
+    DescribeGroupsRequest,
+    ErrorCode,
+    HeartbeatRequest,
+    JoinGroupResponseMember,
+    MemberResponse,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    Request,
+    RequestBody,
+)
+from support.scenario import heartbeat, join
+
+NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
+NO_GROUP = Coordinator(log=Log())
+COMMIT = OffsetCommitRequest(
+    "group",
+    7,
+    "member",
+    topics=(OffsetCommitRequestTopic("topic", (OffsetCommitRequestPartition(0, 1),)),),
+)
+
+both = pytest.mark.parametrize("profile", [NEW, NEWEST], ids=lambda profile: profile.name)
+
+
+def _outcomes(profile: Profile, body: RequestBody) -> list[Outcome]:
+    version = profile.max_versions[type(body).__name__.removesuffix("Request")]
+    return successors(NO_GROUP, Request(1, version, body), profile, Config())
+
+
+def _answer(profile: Profile, body: RequestBody) -> Any:
+    (outcome,) = _outcomes(profile, body)
+    (response,) = outcome.responses
+    return response.body
+
+
+@both
+def test_a_version_has_hundreds_of_single_edits_and_none_twice(profile: Profile) -> None:
+    edits = list(edits_of(profile))
+    assert len(edits) == {"2.7": 893, "4.1": 982}[profile.name]
+    assert len(set(map(str, edits))) == len(edits)
+    assert edits == list(edits_of(profile))
+
+
+@both
+def test_every_kind_of_single_edit_is_made_for_every_rule(profile: Profile) -> None:
+    edits = list(edits_of(profile))
+    rules = profile.rules.values()
+    assert [DropRule(rule.id) for rule in rules] == edits[: len(rules)]
+    dropped = [edit for edit in edits if isinstance(edit, DropGuard)]
+    assert dropped == [DropGuard(rule.id, guard.words) for rule in rules for guard in rule.guards]
+    kinds = {DropRule, DropGuard, DropEffect, Exchange, FromVersion, ChangeAnswer, Toggle}
+    assert {type(edit) for edit in edits} == kinds
+
+
+@both
+def test_every_single_edit_changes_the_version(profile: Profile) -> None:
+    for edit in edits_of(profile):
+        assert edit(profile.version) != profile.version
+
+
+def test_a_rule_answers_the_other_errors_of_its_table_in_their_order() -> None:
+    changed = [
+        edit.fields
+        for edit in edits_of(NEW)
+        if isinstance(edit, ChangeAnswer) and edit.rule == "heartbeat/other-generation"
+    ]
+    assert changed == [
+        (("error_code", ErrorCode.REBALANCE_IN_PROGRESS),),
+        (("error_code", ErrorCode.INVALID_GROUP_ID),),
+    ]
+
+
+def test_a_changed_answer_has_the_new_fields_and_the_state_stays_the_same() -> None:
+    (plain,) = _outcomes(NEW, join())
+    edit = ChangeAnswer("join/member-id-required", (("leader", "x"), ("none_such", 1)))
+    assert plain.reasons == (edit.rule,)
+    (changed,) = _outcomes(NEW.edited(edit), join())
+    (response,) = plain.responses
+    body: Any = response.body
+    expected = response._replace(body=body._replace(leader="x"))
+    assert changed == plain._replace(responses=(expected,))
+
+
+def test_a_field_that_the_answer_does_not_have_is_changed_in_each_record_in_it() -> None:
+    fields = (("error_code", ErrorCode.FENCED_INSTANCE_ID),)
+    for rule, body in (
+        ("commit/no-group", COMMIT),
+        ("describe/no-group", DescribeGroupsRequest(("group", "other"))),
+    ):
+        found = _answer(NEW.edited(ChangeAnswer(rule, fields)), body)
+        records = (
+            [p for t in found.topics for p in t.partitions] if body is COMMIT else found.groups
+        )
+        assert {each.error_code for each in records} == {ErrorCode.FENCED_INSTANCE_ID}
+        assert found != _answer(NEW, body)
+
+
+def test_of_two_changes_of_one_answer_the_later_one_counts() -> None:
+    codes = (ErrorCode.NONE, ErrorCode.NOT_COORDINATOR)
+    changes = (ChangeAnswer("heartbeat/no-group", (("error_code", code),)) for code in codes)
+    answer = _answer(NEW.edited(*changes), HeartbeatRequest("group", 1, "member"))
+    assert answer.error_code is ErrorCode.NOT_COORDINATOR
+
+
+def test_a_step_of_edited_rules_that_raises_has_no_outcome() -> None:
+    edit = DropRule("heartbeat/no-group")
+    request = Request(1, 4, heartbeat())
+    assert successors(NO_GROUP, request, NEW.edited(edit), Config()) == []
+    assert list(appending(NO_GROUP, request, NEW.edited(edit), Config())) == []
+    with pytest.raises(LookupError, match="a rule asked for the group"):
+        successors(NO_GROUP, request, NEW.of(edit(NEW.version)), Config())
+
+
+@both
+def test_every_single_edit_is_the_same_again_from_its_json(profile: Profile) -> None:
+    for edit in edits_of(profile):
+        data = json.loads(json.dumps(as_json(edit)))
+        assert from_json(data, profile.version) == edit
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("error_code", ErrorCode.ILLEGAL_GENERATION),
+        ("error_code", ErrorCode(99)),
+        ("generation_id", 0),
+        ("protocol_name", None),
+        ("protocol_name", "NONE"),
+        ("assignment", b"\x00part"),
+        ("skip_assignment", True),
+        ("members", (JoinGroupResponseMember("#1", None, b"metadata"),)),
+        ("members", (MemberResponse("#1", "instance", ErrorCode.NONE),)),
+        ("members", ()),
+        ("members", ANY),
+    ],
+)
+def test_a_value_of_an_answer_is_the_same_again_from_its_json(name: str, value: object) -> None:
+    edit = ChangeAnswer("heartbeat/alive", ((name, value),))
+    again = from_json(json.loads(json.dumps(as_json(edit))), NEW.version)
+    assert isinstance(again, ChangeAnswer)
+    assert repr(again) == repr(edit)
+
+
+@pytest.mark.parametrize(
+    ("edit", "data"),
+    [
+        (DropRule("heartbeat/alive"), {"edit": "drop-rule", "rule": "heartbeat/alive"}),
+        (
+            FromVersion("heartbeat/alive", NEWEST.version),
+            {"edit": "from-version", "rule": "heartbeat/alive", "other": "4.1"},
+        ),
+        (
+            ChangeAnswer("heartbeat/alive", (("error_code", ErrorCode.NOT_COORDINATOR),)),
+            {
+                "edit": "change-answer",
+                "rule": "heartbeat/alive",
+                "fields": {"error_code": "NOT_COORDINATOR"},
+            },
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_the_json_of_an_edit_has_its_kind_and_its_parts_by_name(edit: Edit, data: object) -> None:
+    assert as_json(edit) == data
+
+
+_KINDS = "drop-rule, drop-guard, drop-effect, exchange, from-version, change-answer, toggle"
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (None, f"expected an edit ({_KINDS}), got None"),
+        ({"edit": ["drop-rule"]}, f"expected an edit ({_KINDS}), got {{'edit': ['drop-rule']}}"),
+        ({"edit": "alone"}, f"expected an edit ({_KINDS}), got {{'edit': 'alone'}}"),
+        ({"edit": "drop-rule"}, "drop-rule: expected the fields rule, got {'edit': 'drop-rule'}"),
+        ({"edit": "drop-rule", "rule": 1}, "rule: expected a string, got 1"),
+        ({"edit": "drop-rule", "rule": "no/rule"}, "2.7 has no rule no/rule"),
+        (
+            {"edit": "drop-guard", "rule": "heartbeat/fenced", "guard": "x"},
+            "there is no 'x'; there are: the group.instance.id belongs to another member",
+        ),
+        (
+            {"edit": "drop-effect", "rule": "heartbeat/fenced", "effect": "x"},
+            "there is no 'x'; there are: answer FENCED_INSTANCE_ID",
+        ),
+        (
+            {"edit": "exchange", "first": "heartbeat/alive", "second": "heartbeat/fenced"},
+            "2.7 does not try heartbeat/fenced just after heartbeat/alive",
+        ),
+        (
+            {"edit": "from-version", "rule": "heartbeat/alive", "other": "9"},
+            "other: expected one of 0.10.0, 0.10.2, 2.7, 4.1, got '9'",
+        ),
+        ({"edit": "toggle", "behaviour": "x"}, "there is no behaviour 'x'"),
+        (
+            {"edit": "change-answer", "rule": "heartbeat/alive", "fields": {}},
+            "fields: expected fields of an answer and their values, got {}",
+        ),
+        (
+            {"edit": "change-answer", "rule": "heartbeat/alive", "fields": {"x": 1}},
+            "fields: no answer has a field 'x'",
+        ),
+        (
+            {"edit": "change-answer", "rule": "heartbeat/alive", "fields": {"error_code": "X"}},
+            "fields.error_code: expected an integer, got 'X'",
+        ),
+        (
+            {"edit": "change-answer", "rule": "heartbeat/alive", "fields": {"members": [{"x": 1}]}},
+            "fields.members[0]: expected a field 'memberId', got {'x': 1}",
+        ),
+    ],
+)
+def test_json_that_is_no_edit_of_the_version_is_one_clear_line(data: object, message: str) -> None:
+    with pytest.raises(MalformedEditError) as raised:
+        from_json(data, NEW.version)
+    assert str(raised.value) == message
