@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
@@ -12,7 +12,7 @@ from groupcheck.properties.code.code import ChangedCodeError, Code, united
 from groupcheck.properties.coverage.kind import united as united_outcomes
 from groupcheck.properties.result import InstanceCoverage, Pairs, Tours, TransitionCounts
 from groupcheck.reports.formatting import bounded
-from groupcheck.reports.record import Check, FindingRecord, Phase, ResultRecord, RuleCoverage, Run
+from groupcheck.reports.record import Check, FindingRecord, ResultRecord, RuleCoverage
 from groupcheck.reports.terminal import verdict
 
 Key = tuple[str, int, tuple[tuple[str, int], ...]]
@@ -81,41 +81,6 @@ def merged(several: Sequence[Named]) -> ResultRecord:
     conforms = together.decided and not findings and not together.ended_early
     together = replace(together, conforms=conforms)
     return replace(together, verdict=verdict(together))
-
-
-def of_parts(parts: Sequence[ResultRecord]) -> ResultRecord:
-    """The parts of one run merged; `runs` has one run for each port."""
-    together = merged([Named(saved.port, saved) for saved in parts])
-    runs: dict[str, list[Run]] = {}
-    for run in together.runs:
-        runs.setdefault(run.port, []).append(run)
-    return replace(together, runs=tuple(map(_one_run, runs.values())))
-
-
-def _one_run(parts: list[Run]) -> Run:
-    """The parts of a run as one. The curve of a part is not one of the run."""
-    settings = dict(parts[0].settings)
-    for name in ("examples", "walks"):
-        settings[name] = sum(int(part.settings[name]) for part in parts)
-    settings["seed"] = min(int(part.settings["seed"]) for part in parts)
-    return replace(
-        parts[0],
-        started=min(part.started for part in parts),
-        seconds=round(sum(part.seconds for part in parts), 3),
-        sequences=sum(part.sequences for part in parts),
-        steps=sum(part.steps for part in parts),
-        ended_early="; ".join(dict.fromkeys(p.ended_early for p in parts if p.ended_early)),
-        settings=settings,
-        curve=(),
-        phases=_phases(parts),
-    )
-
-
-def _phases(parts: list[Run]) -> tuple[Phase, ...]:
-    seconds: defaultdict[str, float] = defaultdict(float)
-    for phase in (phase for part in parts for phase in part.phases):
-        seconds[phase.name] += phase.seconds
-    return tuple(Phase(name=name, seconds=round(took, 3)) for name, took in seconds.items())
 
 
 def _lines(named: Named) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ modules, and with them the rest of groupcheck, only in a run that has the suite.
 
 from __future__ import annotations
 
+from fnmatch import fnmatch
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,8 +15,9 @@ from groupcheck.pytest_plugin.options import add_options, option
 
 if TYPE_CHECKING:
     from collections.abc import Generator
+    from pathlib import Path
 
-    from groupcheck.properties.rule_checks import Parts
+    from groupcheck.properties.ports.source import PortSource
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -52,10 +54,26 @@ def groupcheck_port(request: pytest.FixtureRequest) -> object:
 
 
 @pytest.fixture(scope="session")
-def groupcheck_parts(groupcheck_port: object, request: pytest.FixtureRequest) -> Generator[Parts]:
-    """The verification of the port, divided into parts."""
+def groupcheck_source(
+    groupcheck_port: object, request: pytest.FixtureRequest
+) -> Generator[PortSource]:
+    """Makes the ports of the verification."""
     from groupcheck.pytest_plugin.suite import Suite
 
-    parts = Suite.of(request.config).parts(groupcheck_port)
-    yield parts
-    parts.source.stop()
+    source = Suite.of(request.config).source(groupcheck_port)
+    yield source
+    source.stop()
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Ignore the tests of findings in a report, unless the report is an argument.
+
+    They fail until the port is fixed, and a later report replaces them.
+    """
+    folder = collection_path.parent
+    is_finding = fnmatch(collection_path.name, "test_finding_????????.py")
+    if not is_finding or not (folder / "result.json").exists():
+        return None
+    here = config.invocation_params.dir
+    named = any((here / each.partition("::")[0]).resolve() == folder for each in config.args)
+    return None if named else True

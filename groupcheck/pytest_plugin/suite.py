@@ -1,9 +1,10 @@
-"""The suite: collects its tests, runs each on a part of the verification, and sets the outcome."""
+"""The suite: collects its tests, verifies the port once for all, and sets the outcome of each."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Generator
+import hashlib
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Final, NoReturn, cast
 
@@ -19,11 +20,12 @@ from groupcheck.properties.ports.source import (
     factory_source,
     port_source,
 )
-from groupcheck.properties.result import Result
-from groupcheck.properties.rule_checks import Parts, division
-from groupcheck.properties.unsupported import SKIPPABLE
+from groupcheck.properties.rule_checks import rule_instances, rule_verification
+from groupcheck.properties.unsupported import SKIPPABLE, skip_features
 from groupcheck.properties.verify import Verification
+from groupcheck.pytest_plugin.items import NAME, Module, port_of, rule_of, selected, take_ids
 from groupcheck.pytest_plugin.options import option
+from groupcheck.pytest_plugin.results import NO_RULE, Run, plain, run_of, run_once
 from groupcheck.pytest_plugin.settings import (
     MARKER,
     expected_of,
@@ -34,30 +36,13 @@ from groupcheck.pytest_plugin.settings import (
     skipped_of,
     tolerances_of,
 )
-from groupcheck.pytest_plugin.summary import Summary, TestResult, read_coverage, result_of
+from groupcheck.pytest_plugin.summary import Summary, read_coverage
 from groupcheck.reports.files import finding_files, prepare, sweep
 from groupcheck.reports.formatting import bounded
 from groupcheck.reports.record_file import NAME as RESULT
-from groupcheck.reports.text import story
-from groupcheck.reports.verification_record import finding_record
 
-# The name of the tests in node ids, instead of the path of this package.
-NAME: Final = "groupcheck"
-
-# A live broker is verified by one test, as all sequences run side by side.
-REAL_TIME_TEST: Final = "test_on_a_real_clock"
-
-RESULT_KEY: Final = pytest.StashKey[TestResult]()
-
-
-class Module(pytest.Module):
-    """The module of the tests; the user's setting `python_functions` does not apply to it."""
-
-    real_time = False
-
-    def funcnamefilter(self, name: str) -> bool:
-        """Whether to collect a function: some tests are for real time, some for virtual time."""
-        return name.startswith("test_") and (name == REAL_TIME_TEST) is self.real_time
+# The run that a test made, as plain values; empty if an earlier test made it.
+RUN_KEY: Final = pytest.StashKey[dict[str, object]]()
 
 
 class Suite:
@@ -81,6 +66,8 @@ class Suite:
         kafka = PROFILES[self.settings.profile].kafka
         self._summary = Summary(kafka, self.expected, self.directory)
         self._fixed: list[str] = []
+        self._runs: dict[str, Run] = {}
+        self._chosen = take_ids(config)
         self._is_main = not hasattr(config, "workerinput")  # not a worker of pytest-xdist
         if self._is_main:
             self._prepare()
@@ -109,10 +96,10 @@ class Suite:
     @property
     def rules(self) -> tuple[str, ...]:
         """The rules that have a test."""
-        return division(self.settings).rules
+        return rule_instances(self.settings).rules
 
-    def parts(self, port: object) -> Parts:
-        """The parts of the verification of the value of the fixture `groupcheck_port`."""
+    def source(self, port: object) -> PortSource:
+        """The source of the value of the fixture `groupcheck_port`."""
         if isinstance(port, str):
             source = self._source or self._checked(port)
             if source is not None and source.real_time is not self.real_time:
@@ -121,7 +108,7 @@ class Suite:
             source = factory_source(port if callable(port) else lambda: port)
         if source is None:
             _exit("no port: use --groupcheck-port, or override the fixture groupcheck_port")
-        return Parts(source, self.settings)
+        return source
 
     def _checked(self, port: str) -> PortSource | None:
         """The source of a named port, if one is named; a port in virtual time is opened once."""
@@ -148,46 +135,90 @@ class Suite:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
         """Skip the test of a rule that never applies without a missing feature."""
-        missing = self.missing(item) if item.get_closest_marker(MARKER) else {}
-        rule = getattr(item, "callspec", None) and item.callspec.params.get("rule")  # type: ignore[attr-defined]
-        if not missing or rule is None:
-            return
-        for feature in sorted(division(self.settings).needs[rule]):
-            if feature in missing:
-                pytest.skip(f"{feature}: {missing[feature]}")
+        if item.get_closest_marker(MARKER) and (reason := self._inapplicable(item)):
+            pytest.skip(reason)
 
-    def finish(self, request: pytest.FixtureRequest, verification: Verification) -> None:
-        """Record the result of a test, and fail or skip the test accordingly."""
-        result, missing = verification.result, self.missing(request.node)
-        test_result = result_of(
+    def _inapplicable(self, item: pytest.Item) -> str:
+        """Why the rule of a test never applies to its port; empty if it may."""
+        missing, rule = self.missing(item), rule_of(item)
+        needed = sorted(rule_instances(self.settings).needs[rule]) if missing and rule else ()
+        return next((f"{each}: {missing[each]}" for each in needed if each in missing), "")
+
+    def check(self, request: pytest.FixtureRequest, source: PortSource) -> None:
+        """Verify the port for all tests that have it, unless that is done; set the outcome."""
+        item = request.node
+        key = repr((port_of(item), sorted(self.missing(item).items())))
+        run = self._runs.get(key)
+        if run is None:
+            run, is_new = self._shared(request, source, key)
+            self._runs[key] = run
+            item.stash[RUN_KEY] = plain(run) if is_new else {}
+        if run.ended_early == "interrupted":
+            request.session.shouldstop = "groupcheck: interrupted"
+        self._finish(item, run)
+
+    def _shared(
+        self, request: pytest.FixtureRequest, source: PortSource, key: str
+    ) -> tuple[Run, bool]:
+        """The run for the port of a test, and whether this process made it."""
+        port, missing = port_of(request.node), self.missing(request.node)
+        tests = [
+            rule_of(item)
+            for item in request.session.items
+            if item.get_closest_marker(MARKER)
+            and (port_of(item), self.missing(item)) == (port, missing)
+            and not self._inapplicable(item)
+        ]
+        if self._is_main:
+            return self._verified(source, missing, tests), True
+        folder = request.getfixturevalue("tmp_path_factory").getbasetemp().parent
+        file = folder / f"groupcheck-{hashlib.sha256(key.encode()).hexdigest()}"
+        return run_once(file, lambda: self._verified(source, missing, tests))
+
+    def _verified(
+        self, source: PortSource, missing: Mapping[Feature, str], tests: list[str]
+    ) -> Run:
+        """Verify what the tests are about."""
+        source = skip_features(source, missing)
+        if self.real_time:
+            verification = Verification(source, self.settings)
+        else:
+            rules = [test for test in tests if test != NO_RULE]
+            verification = rule_verification(source, self.settings, rules, random=NO_RULE in tests)
+        try:
+            verification.run()
+        except PortUnavailableError as error:
+            verification.result.ended_early = str(error)
+        run = run_of(
             verification,
+            tests,
             missing,
-            self._write(result),
             covered=self.coverage is not None,
             saved=self.directory is not None,
         )
-        request.node.stash[RESULT_KEY] = test_result
-        for name in ("transitions", "transitions_covered"):
-            request.node.user_properties.append((f"groupcheck_{name}", test_result[name]))
-        for finding in result.findings:
-            request.node.user_properties.append(("groupcheck_finding", finding.finding_id))
-        news = [each for each in result.findings if each.finding_id not in self.expected]
-        if news or result.ended_early:
-            ended = [f"ended early: {result.ended_early}"] if result.ended_early else []
-            pytest.fail("\n".join([*map(story, news), *ended]), pytrace=False)
-        if result.findings:
-            ids = [finding.finding_id for finding in result.findings]
-            pytest.xfail("; ".join(f"{each}: {self.expected[each]}" for each in ids))
-        if result.transitions and not result.covered_transitions:
-            pytest.skip(_why_nothing(result))
+        if self.directory is not None and run.result is not None:
+            texts = [item for each in run.result.findings for item in finding_files(each).items()]
+            for name, text in texts:
+                (self.directory / name).write_text(text, encoding="utf-8")
+            run.files = [name for name, _ in texts]
+        return run
 
-    def _write(self, result: Result) -> list[str]:
-        if self.directory is None:
-            return []
-        texts = [finding_files(finding_record(finding, result.port)) for finding in result.findings]
-        for name, text in [item for each in texts for item in each.items()]:
-            (self.directory / name).write_text(text, encoding="utf-8")
-        return [name for each in texts for name in each]
+    def _finish(self, item: pytest.Item, run: Run) -> None:
+        """Set the outcome of a test."""
+        part = run.parts[rule_of(item)]
+        item.user_properties += [
+            ("groupcheck_transitions", part.transitions),
+            ("groupcheck_transitions_covered", part.covered),
+            *(("groupcheck_finding", finding_id) for finding_id in part.findings),
+        ]
+        news = [text for each, text in part.findings.items() if each not in self.expected]
+        if news or part.ended_early:
+            ended = [f"ended early: {part.ended_early}"] if part.ended_early else []
+            pytest.fail("\n".join([*news, *ended]), pytrace=False)
+        if part.findings:
+            pytest.xfail("; ".join(f"{each}: {self.expected[each]}" for each in part.findings))
+        if part.transitions and not part.covered:
+            pytest.skip(_why_nothing(run))
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(
@@ -197,9 +228,13 @@ class Suite:
         path = Path(__file__).with_name("tests.py")
         module = Module.from_parent(session, path=path, nodeid=NAME)
         module.real_time = self.real_time
-        for item in session.genitems(module):
+        suite = list(session.genitems(module))
+        for item in suite:
             item.add_marker(MARKER)
-            items.append(item)
+        if self._chosen:
+            suite, rest = selected(suite, self._chosen)
+            session.config.hook.pytest_deselected(items=rest)
+        items.extend(suite)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(
@@ -207,17 +242,19 @@ class Suite:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         """Send the result of a test with its report, from a worker to the main process."""
         report = yield
-        if report.when == "call" and RESULT_KEY in item.stash:
-            report.__dict__[NAME] = item.stash[RESULT_KEY]
+        if report.when == "call" and RUN_KEY in item.stash:
+            report.__dict__[NAME] = item.stash[RUN_KEY]
         return report
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Add a test to the summary."""
-        if NAME in report.__dict__:
-            self._summary.add(report.nodeid, report.__dict__[NAME])
-        elif report.skipped and report.nodeid.startswith(f"{NAME}::"):
+        """Add a test, and the run that it made, to the summary."""
+        if not report.nodeid.startswith(f"{NAME}::"):
+            return
+        if report.when == "call":
+            self._summary.add(report.__dict__.get(NAME))
+        elif report.skipped:
             _, _, reason = cast("tuple[str, int, str]", report.longrepr)
-            self._summary.skip(report.nodeid, reason.removeprefix("Skipped: "))
+            self._summary.skip(reason.removeprefix("Skipped: "))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -240,21 +277,11 @@ class Suite:
             terminalreporter.line(bounded(line))
 
 
-def check(
-    request: pytest.FixtureRequest, parts: Parts, part: Callable[[Parts], Verification]
-) -> None:
-    """Run a part of the verification, and set the outcome of the test."""
-    suite = Suite.of(request.config)
-    try:
-        verification = part(parts.skip_features(suite.missing(request.node)))
-    except PortUnavailableError as error:
-        pytest.fail(str(error), pytrace=False)
-    suite.finish(request, verification)
-
-
-def _why_nothing(result: Result) -> str:
-    if result.unsupported:
-        return f"not supported by the port: {', '.join(result.unsupported)}"
+def _why_nothing(run: Run) -> str:
+    if run.ended_early:
+        return f"not reached: ended early: {run.ended_early}"
+    if run.unsupported:
+        return f"not supported by the port: {', '.join(run.unsupported)}"
     return "not reached: on every path the port takes another allowed branch, or diverges"
 
 

@@ -51,7 +51,7 @@ def test_the_suite_has_a_test_for_each_rule_without_a_test_file(
     result.stdout.fnmatch_lines(
         [
             "groupcheck::test_rule[[]heartbeat/alive] PASSED*",
-            "groupcheck::test_random_sequences[[]9] PASSED*",
+            "groupcheck::test_random_sequences PASSED*",
             "port       builtin, checked against Apache Kafka 2.7.2",
             "covered    3,084 of 3,084 transitions (100 %)",
         ]
@@ -81,7 +81,7 @@ def test_a_failing_test_prints_the_finding_without_a_traceback(
     result.stdout.no_fnmatch_line("*pytest_plugin/suite.py*")
     suites = ET.parse(repository.path / "junit.xml")  # noqa: S314 - pytest wrote it
     ids = suites.findall(".//property[@name='groupcheck_finding']")
-    assert {each.get("value") for each in ids} == {FOLLOWER_SEES_MEMBERS}
+    assert [each.get("value") for each in ids] == [FOLLOWER_SEES_MEMBERS]
 
 
 @pytest.mark.slow
@@ -161,8 +161,8 @@ def test_a_fixture_can_return_the_port(repository: pytest.Pytester) -> None:
 @pytest.mark.parametrize(
     ("name", "rule"),
     [
-        ("KAFKA-2596", "commit/no-group"),
-        ("KAFKA-6005", "join/new-inconsistent"),
+        pytest.param("KAFKA-2596", "commit/no-group", marks=pytest.mark.slow),
+        pytest.param("KAFKA-6005", "join/new-inconsistent", marks=pytest.mark.slow),
         ("KAFKA-10134", "heartbeat/alive"),
     ],
 )
@@ -174,6 +174,77 @@ def test_the_test_of_a_rule_finds_a_bug_that_kafka_had(
     assert result.ret == 1
     result.stdout.fnmatch_lines(["Finding *: differs from Apache Kafka *", f"FAILED*[[]{rule}]*"])
     result.stdout.no_fnmatch_line("*pytest_plugin/suite.py*")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("processes", ["-n0", "-n2"])
+def test_a_cause_fails_one_test_whose_printed_id_can_be_pasted(
+    repository: pytest.Pytester, processes: str
+) -> None:
+    bug(repository, "KAFKA-2596")
+    result = run(repository, "--groupcheck", "-rf", *QUICK, processes)
+    (line,) = [line for line in result.outlines if line.startswith("FAILED ")]
+    test_id = line.removeprefix("FAILED ").partition(" - ")[0]
+    assert test_id == "groupcheck::test_rule[commit/no-group]"
+    result.stdout.fnmatch_lines(["covered    * of 3,084 transitions *", "finding    *"])
+    again = run(repository, "--groupcheck", *QUICK, test_id)
+    assert again.parseoutcomes().keys() == {"failed", "deselected"}
+    assert set(findings_of(again)) == set(findings_of(result))
+
+
+def findings_of(result: pytest.RunResult) -> list[str]:
+    return [line for line in result.outlines if line.startswith("finding    ")]
+
+
+@pytest.mark.parametrize(
+    ("ids", "count"),
+    [
+        (["groupcheck::test_rule[heartbeat/alive]"], 1),
+        (["groupcheck::test_random_sequences", "groupcheck::test_rule[heartbeat/alive]"], 2),
+        (["test_mine.py", "groupcheck::test_random_sequences"], 2),
+        (["test_mine.py::test_mine", "../groupcheck::test_random_sequences"], 2),
+    ],
+)
+def test_ids_of_the_suite_select_its_tests(
+    repository: pytest.Pytester, monkeypatch: pytest.MonkeyPatch, ids: list[str], count: int
+) -> None:
+    inner = repository.mkdir("inner")
+    repository.makeini("[pytest]")
+    (inner / "test_mine.py").write_text("def test_mine(): pass")
+    monkeypatch.chdir(inner)
+    done = repository.runpytest_inprocess(
+        "--groupcheck-port=builtin", "--groupcheck-members=1", "--collect-only", *ids
+    )
+    done.stdout.fnmatch_lines([f"* {count}/* tests collected (* deselected) in *"])
+
+
+def test_an_unknown_id_of_the_suite_is_a_usage_error(usage_error: Callable[..., str]) -> None:
+    unknown = "groupcheck::test_rule[no/such-rule]"
+    line = usage_error("--groupcheck-port=builtin", "--groupcheck-members=1", unknown)
+    assert line == f"ERROR: groupcheck: the suite has no test {unknown}"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "collected"),
+    [
+        ((), ["test_mine"]),
+        (("found",), ["test_finding_01234567", "test_notes"]),
+        (("found/test_finding_01234567.py",), ["test_finding_01234567"]),
+        (("found/test_finding_01234567.py::test_finding_01234567",), ["test_finding_01234567"]),
+    ],
+)
+def test_the_tests_of_a_report_run_only_if_the_report_is_named(
+    repository: pytest.Pytester, arguments: tuple[str, ...], collected: list[str]
+) -> None:
+    found = repository.mkdir("found")
+    repository.makepyfile(test_mine="def test_mine(): pass")
+    (found / "result.json").touch()
+    (found / "test_finding_01234567.py").write_text("def test_finding_01234567(): pass")
+    if arguments:
+        (found / "test_notes.py").write_text("def test_notes(): pass")
+    done = repository.runpytest_inprocess("-v", *arguments)
+    passed = [line.partition("::")[2].split()[0] for line in done.outlines if "PASSED" in line]
+    assert passed == collected
 
 
 @pytest.mark.slow
