@@ -33,7 +33,7 @@ class Selection(NamedTuple):
     """The rules to list.
 
     Args:
-        areas: the areas; all if empty.
+        areas: the areas, or names of tables; all if empty.
         state: a state of the group in which they can apply; any if None.
         rule: how their ids begin.
         shared: of two versions, whether those that both have are listed.
@@ -44,9 +44,9 @@ class Selection(NamedTuple):
     rule: str = ""
     shared: bool = False
 
-    def takes_area(self, area: str) -> bool:
-        """Whether the rules of an area are listed."""
-        return not self.areas or area in self.areas
+    def takes_area(self, *names: str) -> bool:
+        """Whether the rules of an area, or of a table of it, are listed."""
+        return not self.areas or not set(self.areas).isdisjoint(names)
 
     def takes(self, rule: VersionRule | Rule) -> bool:
         """Whether a rule is listed: no guard of it excludes the state."""
@@ -59,6 +59,11 @@ class Selection(NamedTuple):
 def areas() -> tuple[str, ...]:
     """The areas of the rules: the APIs first, then what they share."""
     return tuple(dict.fromkeys(part.area for part in PARTS))
+
+
+def tables() -> tuple[str, ...]:
+    """The names of the tables: the headings of the page."""
+    return tuple(part.name for part in PARTS if isinstance(part, Table))
 
 
 def states() -> tuple[str, ...]:
@@ -92,7 +97,7 @@ def listing(profile: Profile, selection: Selection) -> str:
 
 def _tables(selection: Selection) -> Iterator[Table]:
     for part in PARTS:
-        if isinstance(part, Table) and selection.takes_area(part.area):
+        if isinstance(part, Table) and selection.takes_area(part.area, part.name):
             yield part
 
 
@@ -148,7 +153,7 @@ def difference(one: Profile, other: Profile, selection: Selection) -> str:
         blocks += _differing_behaviours(one, other, selection)
     head = f"{one.kafka} and {other.kafka}"
     if not blocks:
-        return f"{head}: {same} rules, no difference\n"
+        return f"{head}: {f'{same} rules, no difference' if same else 'neither has such a rule'}\n"
     others = f"{same} other rules are the same, --all lists them" if same else "all rules"
     return "\n".join([f"{head}: {others}", *blocks, ""])
 

@@ -23,8 +23,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="API",
-        help="an API such as JoinGroup, or an area such as rebalance, time or log (repeatable; "
-        "default: all)",
+        help="an API such as JoinGroup, an area such as rebalance, time or log, or a heading of "
+        "docs/rules.md (repeatable; default: all)",
     )
     command.add_argument(
         "--state",
@@ -64,7 +64,9 @@ def run(options: argparse.Namespace) -> int:
         msg = f"no rule begins with {options.rule!r}"
         raise CommandError(msg)
 
-    areas = tuple(_known("API or area", name, rules.areas()) for name in options.api)
+    areas = tuple(
+        _known("API or area", name, rules.areas(), rules.tables()) for name in options.api
+    )
     state = options.state and _known("state", options.state, rules.states())
     selection = rules.Selection(areas, state, options.rule, options.all)
     profiles = [profile_of(name) for name in options.diff or (options.profile,)]
@@ -77,10 +79,10 @@ def run(options: argparse.Namespace) -> int:
     return CONFORMS
 
 
-def _known(kind: str, name: str, known: Iterable[str]) -> str:
-    """The name as it is written in the model; upper and lower case do not matter."""
-    found = {each.lower(): each for each in known}
+def _known(kind: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> str:
+    """The name as it is written in the model; an error does not list the `others`."""
+    found = {each.lower(): each for each in (*others, *known)}
     if name.lower() not in found:
-        msg = f"unknown {kind} {name!r}; known: {', '.join(found.values())}"
+        msg = f"unknown {kind} {name!r}; known: {', '.join(known)}"
         raise CommandError(msg)
     return found[name.lower()]

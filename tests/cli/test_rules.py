@@ -71,6 +71,21 @@ def test_the_beginning_of_an_id_selects_rules(printed: Callable[..., str]) -> No
     assert heads == ["leave/pending-static", "leave/pending-member"]
 
 
+def test_a_heading_of_the_page_selects_its_table(printed: Callable[..., str]) -> None:
+    lines = printed("rules", "--api", "the append of a static member's new id completes").split(
+        "\n"
+    )
+    ids = ["log/new-id-outdated", "log/new-id-failed", "log/new-id-stored"]
+    assert [line.split()[0] for line in lines if line.endswith("]")] == ids
+    older = ("rules", "--api", "Unload", "--diff", "0.10.0", "0.10.2")
+    assert printed(*older, "--all").count("failover/") == 1
+
+
+def test_a_rule_that_neither_version_has_is_said(printed: Callable[..., str]) -> None:
+    (line,) = printed(*("rules", "--rule", "log/new-id", "--diff", "0.10.0", "0.10.2")).splitlines()
+    assert line.endswith(": neither has such a rule")
+
+
 def test_a_state_that_a_version_does_not_have_is_said(
     run: Callable[..., Any],
 ) -> None:
