@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from itertools import chain
 from random import Random
+from threading import Lock
 
 from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.engine.graph import StateGraph
@@ -48,6 +49,7 @@ class Verification:
         given: instances that were explored before, in place of those of the schedule.
         wanted: selects transitions; None for all.
         schedule: what is done; None for the schedule of the port's clock.
+        on_finding: receives each finding when it is found, before it is made minimal.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - settings of one run, most of them optional
@@ -58,6 +60,7 @@ class Verification:
         given: Explored | None = None,
         wanted: Callable[[Transition], bool] | None = None,
         schedule: schedules.Schedule | None = None,
+        on_finding: Callable[[Finding], None] = lambda _finding: None,
     ) -> None:
         self.source = source
         self.settings = settings
@@ -78,6 +81,9 @@ class Verification:
         self.test_lengths: dict[Coverage, list[int]] = {}  # in steps
         self._started = 0.0
         self._curve = Curve()
+        self._on_finding = on_finding
+        self._reported: set[tuple[str, ...]] = set()
+        self._lock = Lock()
 
     def run(self) -> Result:
         """Run the schedule.
@@ -160,17 +166,19 @@ class Verification:
         self.check_interruption()
         self.result.sequences += 1
         self.result.steps += steps
-        self.note_progress()
         if finding is not None:
             keep(self.findings, finding)
+        self.note_progress()
 
     def count_tour(self, coverage: Coverage, steps: int) -> None:
         """Count a test of a tour, besides `count`."""
         self.test_lengths.setdefault(coverage, []).append(steps)
 
     def note_progress(self) -> None:
-        """Add a point to the curve of transitions covered."""
+        """Add a point to the curve of transitions covered, and report new findings."""
         self._curve.note(self._point())
+        if len(self._reported) < len(self.findings):
+            self._report_findings()
 
     def kept(self) -> list[Finding]:
         """The findings, the shortest first; drops those beyond the maximum to report."""
@@ -179,6 +187,13 @@ class Verification:
         self.result.more += len(raw[most:])
         self.findings = {finding.key: finding for finding in raw[:most]}
         return raw[:most]
+
+    def _report_findings(self) -> None:
+        with self._lock:  # on a real clock many threads count
+            for key, finding in list(self.findings.items()):
+                if key not in self._reported:
+                    self._reported.add(key)
+                    self._on_finding(finding)
 
     @contextmanager
     def port(self) -> Iterator[Port]:

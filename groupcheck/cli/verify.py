@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from groupcheck.properties.code.code import Code
     from groupcheck.properties.code.tracing import Tracing
     from groupcheck.properties.coverage.covered import Covered
+    from groupcheck.properties.findings.finding import Finding
     from groupcheck.properties.ports.source import PortSource
     from groupcheck.properties.progress import Progress
     from groupcheck.properties.result import Settings
@@ -77,6 +79,7 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.properties.long_runs.resume_file import MalformedResumeFileError
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.reports.progress import Bars
+    from groupcheck.reports.text import title
     from groupcheck.reports.verification_record import result_record
 
     if options.profile is not None:
@@ -91,7 +94,9 @@ def run(options: argparse.Namespace) -> int:
     action = f"keep the run in {options.resume}" if options.resume else f"verify {options.port}"
     try:
         with ending_with_message(*errors, action=action), Bars() as bars, tracing or nullcontext():
-            verification = _verification(source, settings, bars, options.resume)
+            verification = _verification(
+                source, settings, bars, lambda finding: bars.found(title(finding)), options.resume
+            )
             result = verification.run()
     finally:
         source.stop()
@@ -144,7 +149,11 @@ def _settings(options: argparse.Namespace, source: PortSource) -> Settings:
 
 
 def _verification(
-    source: PortSource, settings: Settings, progress: Progress, journal: Path | None
+    source: PortSource,
+    settings: Settings,
+    progress: Progress,
+    on_finding: Callable[[Finding], None],
+    journal: Path | None,
 ) -> Verification:
     """The verification to run: a long run if the number of sequences is given."""
     from groupcheck.properties.long_runs.long_run import long_run
@@ -154,11 +163,12 @@ def _verification(
         if journal is not None:
             msg = "--resume needs --sequences"
             raise CommandError(msg)
-        return Verification(source, settings, progress)
+        return Verification(source, settings, progress, on_finding=on_finding)
     if not source.real_time:
         msg = "--sequences is for live brokers: use --walks and --examples for other ports"
         raise CommandError(msg)
-    return Verification(source, settings, progress, schedule=long_run(journal))
+    schedule = long_run(journal)
+    return Verification(source, settings, progress, schedule=schedule, on_finding=on_finding)
 
 
 def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -14,12 +15,16 @@ from groupcheck.cli import main
 TESTS: Final = Path(__file__).parent.parent
 
 
+PROGRESS: Final = re.compile(r"^(?:found|running) {4}.*\n", re.MULTILINE)
+
+
 class Done(NamedTuple):
-    """The exit status of a command, and what it printed."""
+    """The exit status of a command, and what it printed; `err` is without lines of progress."""
 
     status: int
     out: str
     err: str
+    progress: str = ""
 
 
 @pytest.fixture
@@ -29,7 +34,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
     def run_command(*arguments: object) -> Done:
         status = main([str(argument) for argument in arguments])
         printed = capsys.readouterr()
-        return Done(status, printed.out, printed.err)
+        progress = "".join(PROGRESS.findall(printed.err))
+        return Done(status, printed.out, PROGRESS.sub("", printed.err), progress)
 
     return run_command
 

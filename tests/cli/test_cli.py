@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -162,7 +163,7 @@ def _with_output(redirection: str, *arguments: str) -> tuple[str, int]:
         check=False,
         env=ENVIRONMENT,
     )
-    return done.stderr, done.returncode
+    return re.sub(r"found {6}\d+: .*\n", "", done.stderr), done.returncode
 
 
 FULL = pytest.param(
@@ -202,6 +203,19 @@ def test_characters_that_a_terminal_cannot_encode_are_escaped() -> None:
     done = subprocess.run(command, capture_output=True, check=False, env=environment)
     assert done.returncode == 2
     assert b"port       exec:cat \\xe9\\u2028 -, checked against" in done.stdout
+
+
+def test_findings_and_progress_are_lines_on_standard_error(
+    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groupcheck.reports.progress.INTERVAL_S", 0)
+    done = run("verify", f"{SMALL}:HeartbeatsOnly", "--json", *QUICK)
+    lines = done.progress.splitlines()
+    assert "running    exploring the model: 1" in lines
+    assert "running    random sequences: 5 of 5; 1 finding so far" in lines
+    found = [line for line in lines if line.startswith("found ")]
+    (finding,) = json.loads(done.out)["findings"]
+    assert found == [f"found      1: {finding['title']}"]
 
 
 def test_help_imports_none_of_the_libraries_that_commands_need() -> None:
@@ -270,4 +284,4 @@ def test_output_to_a_closed_pipe_prints_no_error(arguments: list[str], status: i
         command, stdout=writer, stderr=subprocess.PIPE, check=False, env=ENVIRONMENT
     )
     os.close(writer)
-    assert (done.stderr, done.returncode) == (b"", status)
+    assert (re.sub(rb"found {6}.*\n", b"", done.stderr), done.returncode) == (b"", status)
