@@ -84,7 +84,7 @@ def broker_of(run: Verification) -> Mapping[str, int]:
             f" would wait for it; {LONGEST_DELAY_MS} is the most"
         )
         raise PortUnavailableError(msg)
-    run.result.assumed_defaults = [f"{n}={broker.values[n]}" for n in broker.assumed_defaults]
+    run.result.assumed_defaults = broker.assumed()
     return broker.values
 
 

@@ -18,15 +18,18 @@ PORT is the coordinator under test:
                           in the current directory or installed
   exec:COMMAND            a program that speaks docs/port-protocol.md on its
                           standard input and output
-  kafka://HOST:PORT[?SETTING=NUMBER&...]
+  kafka://HOST:PORT[?SETTING=NUMBER&topic=NAME&...]
                           a live broker; the run leaves many small groups, so
                           use a test broker; a SETTING overrides the value
-                          that the broker reports
+                          that the broker reports; offsets are committed for
+                          the topics "topic" and "other", or those named
   librdkafka-mock         the mock broker of librdkafka, in real time
   kafka:VERSION           Apache Kafka 4.1, 2.7 or 0.10.2, started for the run
-                          and removed after it; this form and the next two
+                          and removed after it; this form and the next four
                           also take ?SETTING=NUMBER&...
   kfake                   the fake cluster of franz-go, in Go
+  tansu                   Tansu, a broker in Rust
+  mokapi                  Mokapi, a tool that mocks APIs, in Go
   serve[:VERSION]         groupcheck's own server
                           (groupcheck brokers lists what each of them needs)
 

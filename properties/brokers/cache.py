@@ -94,7 +94,7 @@ def unusable(
     """Return why a program cannot be used: missing, without a version, or too old; else None."""
     if program is None:
         return f"{name.lower()} is not on this machine"
-    found = re.search(pattern, _output(program, version_option))
+    found = re.search(pattern, output(program, version_option))
     if found is None:
         return f"{program} does not print its version"
     version = tuple(map(int, found.groups()))
@@ -102,7 +102,7 @@ def unusable(
 
 
 @cache
-def _output(*argv: str) -> str:
+def output(*argv: str) -> str:
     """Return the output and standard error of a program; empty if it cannot be run, or hangs."""
     try:
         done = subprocess.run(  # noqa: S603 (a program of this machine)

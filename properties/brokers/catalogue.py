@@ -8,12 +8,13 @@ from functools import cache, partial
 from threading import Event, Lock
 from typing import Final
 
-from groupcheck.properties.brokers import apache, kfake
+from groupcheck.properties.brokers import apache, kfake, mokapi, tansu
 from groupcheck.properties.brokers.definition import (
     Address,
     BrokerDefinition,
     BrokerListing,
     Running,
+    answers,
     no_package,
     start,
     to_stderr,
@@ -30,7 +31,8 @@ WIRE: Final = ("kafka", "platformdirs")  # modules of groupcheck[wire]
 @cache
 def definitions() -> dict[str, BrokerDefinition]:
     """Return the definition of every broker by its name."""
-    found = [*apache.definitions(), kfake.definition(), *_served()]
+    others = [each.definition() for each in (kfake, tansu, mokapi)]
+    found = [*apache.definitions(), *others, *_served()]
     return {definition.name: definition for definition in found}
 
 
@@ -88,6 +90,21 @@ class SharedBroker:
             self._running = None
         running.stop()
         self.address()
+
+    def replaced(self, address: Address) -> Address:
+        """Return the address of the broker, which is started again if it hangs or has ended.
+
+        Raises:
+            PortUnavailableError: it does not start.
+        """
+        with self._lock:
+            running = self._running
+            if running is None or running.address != address:
+                pass  # another port has done so
+            elif running.ended or not answers(address, self.interrupted):
+                self._running = None
+                running.stop()
+        return self.address()
 
     def stop(self) -> None:
         """End the broker."""

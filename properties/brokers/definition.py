@@ -20,6 +20,7 @@ from groupcheck.properties.ports.port import PortFailedError, PortUnavailableErr
 
 START_S: Final = 120.0
 RETRY_S: Final = 0.1
+ANSWER_S: Final = 5.0
 TRIES: Final = 3
 IN_USE: Final = "Address already in use"
 
@@ -58,7 +59,8 @@ class BrokerDefinition(NamedTuple):
     requirements, `missing` returns the first that this machine lacks. `prepare` downloads or builds
     it, and may report that; `launch` starts it with settings and returns its address once it
     listens. `settings` are those that can be set, with the values that groupcheck uses;
-    `unreported` has the values of settings that the broker does not report.
+    `unreported` has the values of settings that the broker does not report; `null_as_empty` is for
+    its ports (`WirePort`).
     """
 
     name: str
@@ -70,6 +72,7 @@ class BrokerDefinition(NamedTuple):
     launch: Callable[[Supervised, Mapping[str, int], Event], Address]
     settings: Mapping[str, int] = SETTINGS
     unreported: Mapping[str, int] = MappingProxyType({})
+    null_as_empty: bool = False
 
 
 class BrokerListing(NamedTuple):
@@ -167,6 +170,18 @@ def wait_for_address(programs: Supervised, name: str, words: str, interrupted: E
                 return "127.0.0.1", int(found[1])
         _check_running(programs, (name,), deadline)
         _pause(interrupted)
+
+
+def answers(address: Address, interrupted: Event) -> bool:
+    """Return whether a broker that has started answers a new connection."""
+    try:
+        with BootstrapClient(
+            *address, connect_s=ANSWER_S, answer_s=ANSWER_S, interrupted=interrupted
+        ) as broker:
+            broker.versions({})
+    except (OSError, PortFailedError, MalformedAnswerError):
+        return False
+    return True
 
 
 def wait_for_coordinator(

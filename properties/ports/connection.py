@@ -8,6 +8,7 @@ from __future__ import annotations
 import socket
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
+from functools import partial
 from threading import Event
 from time import monotonic
 from typing import Any, Final, Generic, NamedTuple, NoReturn, Self, TypeVar
@@ -31,10 +32,15 @@ RETRIABLE: Final = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
 )
-LEADER_NOT_AVAILABLE: Final = 5  # no coordinator returns it, so `ErrorCode` does not have it
+# Errors that no coordinator returns, so `ErrorCode` does not have them.
+LEADER_NOT_AVAILABLE: Final = 5
+TOPIC_ALREADY_EXISTS: Final = 36
 NEWEST_FIND_COORDINATOR: Final = 3  # version 4 names several groups
-METADATA_VERSION: Final = 1  # may create the topic that it names
+NEWEST_METADATA: Final = 1  # may create the topic that it names
+NEWEST_CREATE_TOPICS: Final = 4
 NEWEST_DESCRIBE_CONFIGS: Final = 4
+# The newest versions of Kafka 0.9, the last that does not report them, by API key.
+KAFKA_0_9: Final = {3: 0, 8: 2, 9: 1, 10: 0, 11: 0, 12: 0, 13: 0, 14: 0, 15: 0, 16: 0}
 SAMPLE: Final = 20  # enough groups for each of a few partitions to have one
 BROKER_RESOURCE: Final = 4  # ConfigResource.Type.BROKER
 GROUP, TRANSACTION = 0, 1  # FindCoordinatorRequest.CoordinatorType
@@ -140,7 +146,7 @@ class BootstrapClient:
 
     Every call raises `PortFailedError` or `OSError` when the broker fails, `MalformedAnswerError`
     when it does not speak Kafka's protocol, and `PortUnavailableError` when it has no usable answer
-    or `interrupted` is set.
+    or `interrupted` is set. `reports_versions` is False after it was asked for them in vain.
     """
 
     def __init__(
@@ -148,10 +154,15 @@ class BootstrapClient:
     ) -> None:
         self._answer_s = answer_s
         self._interrupted = interrupted
-        self._connection = Connection[Question](host, port, connect_s)
         self._wake_s = min(answer_s, WAKE_S)
-        self._connection.socket.settimeout(self._wake_s)
+        self._open = partial(Connection[Question], host, port, connect_s)
+        self._connect()
         self._versions: dict[int, tuple[int, int]] = {}
+        self.reports_versions = True
+
+    def _connect(self) -> None:
+        self._connection = self._open()
+        self._connection.socket.settimeout(self._wake_s)
 
     def __enter__(self) -> Self:
         return self
@@ -174,11 +185,23 @@ class BootstrapClient:
         return self._connection
 
     def versions(self, newest: Mapping[str, int]) -> dict[str, int]:
-        """Return the highest version of each API that both sides support."""
-        answer = self._ask(Question("ApiVersions", 0))
-        if answer.error_code:
-            _unavailable(f"it answers ApiVersions with error {answer.error_code}")
-        self._versions = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
+        """Return the highest version of each API that both sides support.
+
+        A broker that answers with an error, or closes the connection, has those of Kafka 0.9.
+        """
+        answer = None
+        try:
+            answer = self._ask(Question("ApiVersions", 0))
+        except PortFailedError as failure:
+            if failure.kind != "port crashed":
+                raise
+            self.close()
+            self._connect()
+        self.reports_versions = answer is not None and not answer.error_code
+        if answer is not None and self.reports_versions:
+            self._versions = {a.api_key: (a.min_version, a.max_version) for a in answer.api_keys}
+        else:
+            self._versions = {key: (0, newest) for key, newest in KAFKA_0_9.items()}
         common = {api: self._common(api, version) for api, version in newest.items()}
         return {api: version for api, version in common.items() if version is not None}
 
@@ -200,30 +223,49 @@ class BootstrapClient:
 
     def has_loaded_groups(self) -> bool:
         """Return whether the only broker of a cluster has loaded its groups; asks about many."""
+        if self._common("DescribeGroups", 0) is None:
+            return True
         groups = [f"groupcheck-{number}" for number in range(SAMPLE)]
         answer = self._ask(Question("DescribeGroups", 0), groups=groups)
         return not any(group.error_code for group in answer.groups)
 
     def has_topic(self, name: str) -> bool:
         """Return whether the topic exists; the request may make the broker create it."""
-        topic = codec.message_class("MetadataRequest").fields["topics"](name=name)
-        answer = self._ask(Question("Metadata", METADATA_VERSION), topics=[topic])
-        return not answer.topics[0].error_code
+        return self._topic_error(name) == 0
 
-    def create_topic(self, name: str) -> int:
-        """Have the topic created, on a broker that creates topics automatically.
-
-        Returns:
-            The number of brokers in the cluster.
-        """
+    def create_topic(self, name: str) -> bool:
+        """Have the topic created if it does not exist; returns whether it exists then."""
         deadline = monotonic() + TOPIC_WAIT_S
-        question = Question("Metadata", METADATA_VERSION)
-        topic = codec.message_class("MetadataRequest").fields["topics"](name=name)
-        while True:
-            answer = self._ask(question, topics=[topic])
-            if answer.topics[0].error_code != LEADER_NOT_AVAILABLE or monotonic() > deadline:
-                return len(answer.brokers or ())
+        asked = False
+        while error := self._topic_error(name):
+            if error != LEADER_NOT_AVAILABLE and not asked:
+                asked = True
+                if not self._create(name):
+                    return False
+            elif monotonic() > deadline:
+                return False
             self._pause()
+        return True
+
+    def brokers(self) -> int:
+        """Return the number of brokers in the cluster."""
+        return len(self.ask("Metadata", NEWEST_METADATA, topics=[]).brokers or ())
+
+    def _topic_error(self, name: str) -> int:
+        topic = codec.message_class("MetadataRequest").fields["topics"](name=name)
+        topics = self.ask("Metadata", NEWEST_METADATA, topics=[topic]).topics
+        return topics[0].error_code if topics else -1
+
+    def _create(self, name: str) -> bool:
+        """Create a topic with one partition; returns whether that was possible."""
+        if self._common("CreateTopics", NEWEST_CREATE_TOPICS) is None:
+            return False
+        topic = codec.message_class("CreateTopicsRequest").fields["topics"](
+            name=name, num_partitions=1, replication_factor=1, assignments=[], configs=[]
+        )
+        fields = {"topics": [topic], "timeout_ms": int(TOPIC_WAIT_S * 1000)}
+        answer = self.ask("CreateTopics", NEWEST_CREATE_TOPICS, **fields)
+        return all(each.error_code in {0, TOPIC_ALREADY_EXISTS} for each in answer.topics)
 
     def settings(self, node_id: int, names: Collection[str]) -> dict[str, int]:
         """Return the settings that the broker with this id reports; some report none."""

@@ -109,12 +109,13 @@ class Producers:
         self._probe: Producer | None = None
         self._probe_group = ""
         self._groups = ("", 0)
+        self._topic = TOPIC
 
-    def open(self, groups: tuple[str, int]) -> None:
-        """Start a test whose groups the broker at that address coordinates."""
+    def open(self, groups: tuple[str, int], topic: str = TOPIC) -> None:
+        """Start a test whose groups the broker at that address coordinates; it has the topic."""
         if groups != self._groups or any(c.is_closed() for c in self._clients.values()):
             self.shutdown()
-        self._groups = groups
+        self._groups, self._topic = groups, topic
 
     def begin(self, producer_id: int, group_id: str = "") -> Producer:
         """Return a producer; adds the group, if given, to its transaction."""
@@ -206,11 +207,11 @@ class Producers:
             self._probe = self._init("probe")
         groups, producer = self._client(self._groups), self._probe
         self._add(producer, self._probe_group)
-        commit = _commit(producer, self._probe_group, self._probe_offset)
+        commit = _commit(producer, self._probe_group, self._topic, self._probe_offset)
         answer = _send(groups, "TxnOffsetCommit", partial(codec.to_message, commit))
         _accept("TxnOffsetCommit", answer.topics[0].partitions[0].error_code)
         _accept("EndTxn", self._end(producer, committed=True))
-        fetch = OffsetFetchRequest(self._probe_group, (OffsetFetchRequestTopic(TOPIC, (0,)),))
+        fetch = OffsetFetchRequest(self._probe_group, (OffsetFetchRequestTopic(self._topic, (0,)),))
         for _ in self._attempts(MARKER_S):
             answer = _send(groups, "OffsetFetch", partial(codec.to_message, fetch))
             if answer.topics[0].partitions[0].committed_offset == self._probe_offset:
@@ -275,9 +276,9 @@ def _port_failure(api: str) -> Iterator[None]:
         protocol_error(str(error))
 
 
-def _commit(producer: Producer, group_id: str, offset: int) -> TxnOffsetCommitRequest:
+def _commit(producer: Producer, group_id: str, topic: str, offset: int) -> TxnOffsetCommitRequest:
     partitions = (TxnOffsetCommitRequestPartition(0, offset),)
-    topics = (TxnOffsetCommitRequestTopic(TOPIC, partitions),)
+    topics = (TxnOffsetCommitRequestTopic(topic, partitions),)
     return TxnOffsetCommitRequest(group_id=group_id, topics=topics, **producer.fields)
 
 

@@ -1,14 +1,11 @@
-"""What is known of a live broker: its versions, and its settings.
+"""The settings of a live broker: given by the user, reported by the broker, or assumed defaults.
 
-A setting is given by the user, reported by the broker, or an assumed default.
-
-A coordinator that is started for a test gets its settings; `connection` asks a live broker.
+A coordinator that is started for a test gets its settings; `discovery` asks a live broker.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from threading import Lock
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
@@ -19,10 +16,19 @@ MAX_VALUE = 2**31 - 1  # all of them are Kafka ints
 
 
 class BrokerSettings(NamedTuple):
-    """The value of each setting that the rules read; those in `assumed_defaults` are assumed."""
+    """The value of each setting that the rules read; those in `assumed_defaults` are assumed.
+
+    With `reports_versions` False, the broker's API versions are assumed too.
+    """
 
     values: Mapping[str, int]
     assumed_defaults: tuple[str, ...] = ()
+    reports_versions: bool = True
+
+    def assumed(self) -> list[str]:
+        """Return all that is assumed of the broker, for a person."""
+        versions = [] if self.reports_versions else ["API versions=those of Kafka 0.9"]
+        return [f"{name}={self.values[name]}" for name in self.assumed_defaults] + versions
 
     def check(self, wanted: Mapping[str, int]) -> None:
         """Check that the broker has the settings that a test needs.
@@ -76,39 +82,3 @@ def as_number(value: str) -> int | None:
         return None
     number = int(value)
     return number if number <= MAX_VALUE else None
-
-
-class BrokerInfo(NamedTuple):
-    """The only broker of a cluster, which therefore coordinates every group.
-
-    `versions` maps each API to the highest version that both sides support, `oldest` to the lowest
-    version that the broker supports.
-    """
-
-    address: tuple[str, int]
-    versions: Mapping[str, int]
-    oldest: Mapping[str, int]
-    settings: BrokerSettings
-
-
-class BrokerInfoCache:
-    """Saves each test the requests that find out about the broker; safe to use from any thread."""
-
-    def __init__(self) -> None:
-        self._lock = Lock()
-        self._info: BrokerInfo | None = None
-
-    def get(self) -> BrokerInfo | None:
-        """Return the cached information, or None when the broker has to be asked."""
-        with self._lock:
-            return self._info
-
-    def put(self, info: BrokerInfo) -> None:
-        """Store the information."""
-        with self._lock:
-            self._info = info
-
-    def clear(self) -> None:
-        """Drop the information: a restarted broker may have other versions and settings."""
-        with self._lock:
-            self._info = None

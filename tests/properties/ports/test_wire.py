@@ -13,11 +13,13 @@ from typing import Any
 
 import pytest
 
+from groupcheck.model.instances.inputs import TOPIC
 from groupcheck.model.vocabulary import (
     DescribedGroup,
     DescribedGroupMember,
     DescribeGroupsRequest,
     DescribeGroupsResponse,
+    EndTxnRequest,
     ErrorCode,
     HeartbeatRequest,
     HeartbeatResponse,
@@ -25,6 +27,10 @@ from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     LeaveGroupRequest,
     MemberIdentity,
+    OffsetCommitRequest,
+    OffsetCommitRequestPartition,
+    OffsetCommitRequestTopic,
+    OffsetDeleteRequest,
     Request,
     Response,
 )
@@ -36,6 +42,7 @@ from groupcheck.properties.ports.port import (
     PortUnavailableError,
 )
 from groupcheck.properties.ports.source import UnknownPortError, port_source
+from groupcheck.properties.ports.topics import find_topics
 from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.tolerances import Tolerances
 from support.wire_broker import APIS, Asked, Broker, Broker6, reply, serving
@@ -382,7 +389,6 @@ def test_broker_that_answers_too_slowly_is_unavailable(broker: Broker) -> None:
             {"speak": lambda _: b"\0\0\0\x05\0\0\0\x01\0"},
             "a response that cannot be decoded as ApiVersions version 0: ",
         ),
-        ({"versions_error": 35}, "it answers ApiVersions with error 35"),
         (
             {"versions": dict.fromkeys(APIS, (0, 20)) | {10: (4, 6)}},
             "it supports no version of FindCoordinator that groupcheck does",
@@ -419,6 +425,97 @@ def test_port_waits_until_a_topic_is_created(broker: Broker) -> None:
     port.open("2.7", {})
     port.shutdown()
     assert broker.topic_errors == []
+
+
+def unsupported_commit(port: WirePort) -> str | None:
+    """Return why a commit of the first topic of tests is not sent, if it is not."""
+    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 5),)),)
+    commit = OffsetCommitRequest("group", -1, "", topics=topics)
+    return port.request(Request(1, 5, commit), {1}).unsupported
+
+
+def committed(asked: Asked) -> bytes:
+    """Answer a commit as the topic that it names."""
+    topic = codec.message_class("OffsetCommitResponse").fields["topics"]
+    partition = topic.fields["partitions"](partition_index=0, error_code=0)
+    return reply(asked, topics=[topic(name=asked.topics[0].name, partitions=[partition])])
+
+
+def test_missing_topic_is_created(broker: Broker) -> None:
+    broker.versions[19] = (0, 7)
+    broker.existing_topics = set()
+    broker.answer = committed
+    port = WirePort("127.0.0.1", broker.port)
+    port.open("2.7", {})
+    assert broker.existing_topics == {"topic", "other"}
+    assert unsupported_commit(port) is None
+    port.shutdown()
+
+
+@pytest.mark.parametrize("creates", [False, True])
+def test_commits_to_a_topic_that_cannot_be_created_are_unsupported(
+    broker: Broker,
+    creates: bool,  # noqa: FBT001 (a parameter of the test)
+) -> None:
+    if creates:
+        broker.versions[19] = (0, 7)
+        broker.create_error = 29
+    broker.existing_topics = {"other"}
+    port = WirePort("127.0.0.1", broker.port)
+    port.open("2.7", {})
+    assert unsupported_commit(port) == (
+        "OffsetCommit (topic 'topic' is not there and cannot be created; see ?topic=NAME)"
+    )
+    marker = Request(2, 0, EndTxnRequest("group", 1, committed=True))
+    assert (port.request(marker, {2}).unsupported or "").startswith("EndTxn (topic 'topic' is not")
+    assert len(heartbeat(port, 3).responses) == 1
+    port.shutdown()
+    assert len(broker.asked) == 1
+
+
+def test_given_topics_replace_those_of_tests(broker: Broker) -> None:
+    broker.existing_topics = {"mine", "other"}
+    broker.answer = committed
+    port = port_source(f"kafka://127.0.0.1:{broker.port}?topic=mine").connect()
+    port.open("2.7", {})
+    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 5),)),)
+    body = OffsetCommitRequest("group", -1, "", topics=topics)
+    (response,) = port.request(Request(1, 5, body), {1}).responses
+    assert broker.asked[0].topics[0].name == "mine"
+    assert [topic.name for topic in response.body.topics] == [TOPIC]  # type: ignore[union-attr]
+    delete = OffsetDeleteRequest("group", ())
+    assert port.request(Request(2, 0, delete), {2}).unsupported == "OffsetDelete (with ?topic=NAME)"
+    port.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("given", "names"),
+    [
+        ((), ("topic", "other")),
+        (("mine",), ("mine", "other")),
+        (("other",), ("other", "topic")),
+        (("mine", "ours"), ("mine", "ours")),
+    ],
+)
+def test_each_topic_of_tests_has_a_topic_of_its_own(
+    given: tuple[str, ...], names: tuple[str, ...]
+) -> None:
+    assert tuple(find_topics(given, lambda _: True).names.values()) == names
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("topic=", "'' is not a valid name of a topic"),
+        ("topic=a/b", "'a/b' is not a valid name of a topic"),
+        ("topic=a&topic=a", "tests use at most 2 different topics"),
+        ("topic=a&topic=b&topic=c", "tests use at most 2 different topics"),
+    ],
+)
+def test_invalid_topic_is_reported_in_one_line(query: str, reason: str) -> None:
+    with pytest.raises(UnknownPortError) as refused:
+        port_source(f"kafka://localhost:9092?{query}")
+    assert str(refused.value) == f"'kafka://localhost:9092?{query}': {reason}"
 
 
 def test_port_that_is_not_open_raises() -> None:
