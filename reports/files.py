@@ -1,4 +1,4 @@
-"""The files of a result: the record, and each finding as text, trace, picture and test."""
+"""The files of a result: record, page, JUnit XML; each finding as text, trace, picture, test."""
 
 from __future__ import annotations
 
@@ -9,14 +9,20 @@ from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Final
 
+from groupcheck.reports.changes import Changes, changes
+from groupcheck.reports.explored_graphs import Again, again
+from groupcheck.reports.html import as_html
+from groupcheck.reports.junit import as_junit
 from groupcheck.reports.mermaid import as_mermaid
 from groupcheck.reports.record import FindingRecord, ResultRecord
-from groupcheck.reports.record_file import NAME, as_text
+from groupcheck.reports.record_file import NAME, PAGE, as_text
 from groupcheck.reports.svg import as_svg
+
+JUNIT: Final = "junit.xml"
 
 # The files of a report; others in the directory are not touched.
 OURS: Final = re.compile(
-    r"result\.json|finding_[0-9a-f]{8}\.(txt|jsonl|itf\.json|mmd|svg)|test_finding_[0-9a-f]{8}\.py"
+    rf"{NAME}|{PAGE}|{JUNIT}|finding_[0-9a-f]{{8}}\.(txt|jsonl|itf\.json|mmd|svg)|test_finding_[0-9a-f]{{8}}\.py"
 )
 
 
@@ -40,18 +46,36 @@ def sweep(directory: Path) -> None:
     Raises:
         OSError: a file cannot be removed.
     """
+    # Without a result, a page and a JUnit file are those of another program.
+    others = set[str]() if (directory / NAME).exists() else {PAGE, JUNIT}
     for path in directory.iterdir():
-        if OURS.fullmatch(path.name) and not path.is_dir():
+        if OURS.fullmatch(path.name) and path.name not in others and not path.is_dir():
             path.unlink()
 
 
-def write(result: ResultRecord, directory: Path) -> list[Path]:
-    """Write result.json and the files of each finding, and remove those of an earlier report.
+def write(
+    result: ResultRecord,
+    directory: Path,
+    graphs: Again | None = None,
+    changed: Changes | None = None,
+) -> list[Path]:
+    """Write the files of a report, and remove those of an earlier one.
+
+    Args:
+        result: the result.
+        directory: where to write.
+        graphs: those of the instances; None explores them again.
+        changed: the changes since a baseline; None: there is none.
 
     Raises:
         OSError: a file cannot be written, or one of the earlier report cannot be removed.
     """
-    texts = {NAME: as_text(result)}
+    changed = changed or changes(result, None)
+    texts = {
+        NAME: as_text(result),
+        PAGE: as_html(result, changed, graphs or again(result)),
+        JUNIT: as_junit(result, changed),
+    }
     for finding in result.findings:
         texts |= finding_files(finding)
     prepare(directory)

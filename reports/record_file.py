@@ -12,6 +12,7 @@ import msgspec
 from groupcheck.reports.record import FORMAT, ResultRecord
 
 NAME: Final = "result.json"
+PAGE: Final = "index.html"  # beside it
 MOST_BYTES: Final = 256 * 1024 * 1024  # such as /dev/zero has no end
 
 

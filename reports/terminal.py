@@ -13,6 +13,7 @@ from groupcheck.reports.code import in_lines
 from groupcheck.reports.details import details, long_run_lines
 from groupcheck.reports.formatting import bounded_lines, counted, percent
 from groupcheck.reports.record import FindingRecord, ResultRecord
+from groupcheck.reports.record_file import PAGE
 
 # Why a transition is not covered, by the field of its count.
 NOT_COVERED: Final = {
@@ -47,7 +48,8 @@ def summary(
     if more:
         lines += [*details(result), *(f"written    {path}" for path in files)]
     elif files:
-        lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}")
+        page = next((f"; open {path}" for path in files if path.name == PAGE), "")
+        lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}{page}")
     lines += [*notes, f"verdict    {verdict(result)}"]
     findings = tuple(result.findings if to_print is None else to_print)
     if result.command != "verify" and not more:

@@ -91,7 +91,7 @@ def run(options: argparse.Namespace) -> int:
         if (path := getattr(options, name)) is not None
     }
     printed = made.pop(STANDARD_OUTPUT, None)
-    written = _write(made, saved, options.out, status)
+    written = _write(made, saved, changed, options.out, status)
     if printed is None:
         print_text(_summary(saved, changed, written, more=options.verbose))
     else:
@@ -161,7 +161,11 @@ def _status(saved: ResultRecord, changed: Changes) -> int:
 
 
 def _write(
-    made: dict[Path, str], saved: ResultRecord, directory: Path | None, status: int
+    made: dict[Path, str],
+    saved: ResultRecord,
+    changed: Changes,
+    directory: Path | None,
+    status: int,
 ) -> list[Path]:
     """Write the converted results, and the files of a report directory."""
     from groupcheck.reports.files import write
@@ -169,7 +173,7 @@ def _write(
     written: list[Path] = []
     if directory is not None:
         with ending_with_message(action=f"write the report to {directory}", status=status):
-            written = write(saved, directory)
+            written = write(saved, directory, changed=changed)
     for path, text in made.items():
         with ending_with_message(action=f"write the report to {path}", status=status):
             path.write_text(text, encoding="utf-8")

@@ -24,6 +24,7 @@ from groupcheck.cli.output import print_text
 from groupcheck.numeric_options import NUMBERS, PROFILE, PROFILE_HELP, whole
 
 if TYPE_CHECKING:
+    from groupcheck.model.engine.graph import StateGraph
     from groupcheck.properties.code.code import Code
     from groupcheck.properties.code.tracing import Tracing
     from groupcheck.properties.coverage.covered import Covered
@@ -59,7 +60,8 @@ sequence of requests that shows it.
 --resume FILE     with --sequences: record progress in FILE, and continue from it
 --every-instance  cover every model instance of the version (virtual time only; minutes)
 --pairs           cover every pair of adjacent transitions (virtual time only; minutes)
---report DIR      write the result and each finding to DIR; replaces an earlier report
+--report DIR      write the result, as a page too (index.html), and each finding to DIR; replaces an
+                  earlier report
 --coverage FILE   add the transitions that this run covers to FILE (groupcheck coverage)
 --code PATH,...   report which lines of a file or folder run in which transitions (builtin and
                   python: only; may be repeated)
@@ -104,7 +106,7 @@ def run(options: argparse.Namespace) -> int:
     if options.report or options.json or options.coverage or options.verbose:
         result.covered = verification.covered()
     saved = result_record(result)
-    status = _report(saved, options)
+    status = _report(saved, verification.graphs, options)
     if options.coverage:
         refused = _add_coverage(options.coverage, before, result.covered, status)
         if not options.json:
@@ -180,8 +182,9 @@ def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tup
     return together.refused
 
 
-def _report(saved: ResultRecord, options: argparse.Namespace) -> int:
+def _report(saved: ResultRecord, graphs: list[StateGraph], options: argparse.Namespace) -> int:
     """Write the report, and print the result even if the report cannot be written."""
+    from groupcheck.reports.explored_graphs import Again, Known
     from groupcheck.reports.files import write
     from groupcheck.reports.record_file import as_text
     from groupcheck.reports.terminal import summary
@@ -196,7 +199,8 @@ def _report(saved: ResultRecord, options: argparse.Namespace) -> int:
     if options.report is not None:
         try:
             with ending_with_message(action=f"write the report to {options.report}", status=status):
-                files = write(saved, options.report)
+                known = tuple(map(Known, saved.instances, graphs))
+                files = write(saved, options.report, Again(known, ()))
         except CommandError as error:
             failed = error
     if options.json:

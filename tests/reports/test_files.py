@@ -32,7 +32,7 @@ from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, parse
-from groupcheck.reports.files import finding_files, write
+from groupcheck.reports.files import finding_files, sweep, write
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import read
 from groupcheck.reports.verification_record import finding_record
@@ -63,6 +63,8 @@ def test_a_finding_is_written_as_text_traces_pictures_and_test(
     kinds = ("txt", "jsonl", "itf.json", "mmd", "svg")
     assert {path.name for path in report.iterdir()} == {
         "result.json",
+        "index.html",
+        "junit.xml",
         *(f"finding_{finding.id}.{kind}" for kind in kinds),
         f"test_finding_{finding.id}.py",
     }
@@ -86,6 +88,14 @@ def test_a_report_replaces_an_earlier_one_and_no_other_files(
     (report / "finding_0000dead.txt").mkdir()
     assert set(write(result, report)) == written
     assert set(report.iterdir()) == {*written, *others, report / "finding_0000dead.txt"}
+
+
+def test_a_page_that_is_no_report_is_kept_until_a_report_is_written(tmp_path: Path) -> None:
+    page, stale = tmp_path / "index.html", tmp_path / "finding_0000abcd.txt"
+    for path in (page, stale):
+        path.write_text("")
+    sweep(tmp_path)
+    assert list(tmp_path.iterdir()) == [page]
 
 
 class Talker(BuiltinPort):

@@ -17,6 +17,7 @@ from groupcheck.properties.code.code import FileRan, FunctionRan, Label, coded
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.changes import changes
 from groupcheck.reports.explored_graphs import Again, again
+from groupcheck.reports.files import write
 from groupcheck.reports.html import WORDS, as_html
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import as_text
@@ -131,6 +132,19 @@ def test_in_a_browser_it_opens_without_an_error(opened: Browser) -> None:
     assert opened.run("return document.querySelector('.beside img').naturalWidth") > 300
     assert opened.run("return document.documentElement.scrollWidth <= innerWidth")
     assert opened.console() == []
+
+
+@needs("chromedriver")
+@pytest.mark.parametrize("width", [400, 1280])
+def test_in_a_browser_the_page_of_a_report_is_as_wide_as_the_window(
+    width: int, chromium: Browser, tmp_path: Path
+) -> None:
+    write(replace(diverging(), port=f"python:{'a_package.' * 9}Port"), tmp_path)
+    metrics = {"width": width, "height": 1000, "deviceScaleFactor": 1, "mobile": False}
+    chromium.driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    chromium.open(tmp_path / "index.html")
+    assert chromium.run("return document.documentElement.scrollWidth") <= width
+    chromium.driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
 
 
 @needs("chromedriver")
