@@ -1,18 +1,19 @@
-"""Skips features that a port is known to lack.
+"""Skips features, APIs and faults that a port is known to lack.
 
-The wrapped port never receives an input of a skipped feature. It reports the input as unsupported,
-so that the caller continues without the feature.
+The wrapped port never receives a skipped input. It reports the input as unsupported, so that the
+caller continues without it.
 """
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping
+from fnmatch import fnmatchcase
 from typing import Final
 
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.vocabulary import Request
+from groupcheck.model.vocabulary import API_OF, Request
 from groupcheck.properties.generators.context import SIZES
 from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
@@ -21,14 +22,37 @@ from groupcheck.properties.ports.source import PortSource
 # Every coordinator has a clock, and members that may change what they offer.
 SKIPPABLE: Final = tuple(f for f in Feature if f not in {Feature.TIME, Feature.METADATA})
 
-# Marks a skipped feature, unlike one that the port itself reports as unsupported.
+# What can be skipped by name, in groups: APIs, faults, features.
+NAMES: Final = tuple(dict.fromkeys((*API_OF.values(), *FAULT_FEATURES, *map(str, SKIPPABLE))))
+
+# Marks what is skipped, unlike what the port itself reports as unsupported.
 SKIPPED: Final = " (skipped)"
 
 
-class SkippingPort:
-    """A port with some features skipped; the methods are those of `Port`."""
+class UnknownNameError(ValueError):
+    """No API, fault or feature has the name."""
 
-    def __init__(self, port: Port, skipped: Collection[Feature]) -> None:
+
+def matching(patterns: Iterable[str]) -> frozenset[str]:
+    """The APIs, faults and features whose names match one of the patterns, as a shell does.
+
+    Raises:
+        UnknownNameError: a pattern matches none.
+    """
+    found = set[str]()
+    for pattern in patterns:
+        names = {name for name in NAMES if fnmatchcase(name, pattern)}
+        if not names:
+            msg = f"no API, fault or feature is named {pattern!r}; known: {', '.join(NAMES)}"
+            raise UnknownNameError(msg)
+        found |= names
+    return frozenset(found)
+
+
+class SkippingPort:
+    """A port with some names of `NAMES` skipped; the methods are those of `Port`."""
+
+    def __init__(self, port: Port, skipped: Collection[str]) -> None:
         self._port = port
         self.skipped = frozenset(skipped)
         self.tolerances = getattr(port, "tolerances", None)
@@ -50,8 +74,9 @@ class SkippingPort:
         return self._port.open(profile, config)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
-        """Send one request, if its features are not skipped."""
-        skipped = features_of(request) | ({Feature.MAX_SIZE} if self._sized else set())
+        """Send one request, if neither its API nor its features are skipped."""
+        sized = {Feature.MAX_SIZE} if self._sized else set[Feature]()
+        skipped = {request.api, *features_of(request), *sized}
         if not skipped.isdisjoint(self.skipped):
             return _unsupported(skipped & self.skipped)
         return self._port.request(request, expected)
@@ -61,9 +86,9 @@ class SkippingPort:
         return self._port.advance(ms, expected)
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Apply a fault to the coordinator, if its feature is not skipped."""
-        if FAULT_FEATURES[fault.name] in self.skipped:
-            return _unsupported({FAULT_FEATURES[fault.name]})
+        """Apply a fault to the coordinator, if neither it nor its feature is skipped."""
+        if skipped := self.skipped & {fault.name, FAULT_FEATURES[fault.name]}:
+            return _unsupported(skipped)
         return self._port.fault(fault, expected)
 
     def close(self) -> None:
@@ -75,12 +100,12 @@ class SkippingPort:
         self._port.shutdown()
 
 
-def _unsupported(features: Iterable[Feature]) -> Observation:
-    return Observation(unsupported=f"{', '.join(sorted(features))}{SKIPPED}")
+def _unsupported(names: Iterable[str]) -> Observation:
+    return Observation(unsupported=f"{', '.join(sorted(names))}{SKIPPED}")
 
 
-def skip_features(source: PortSource, skipped: Collection[Feature]) -> PortSource:
-    """A source of the same ports with some features skipped; only this process can make them."""
+def skip(source: PortSource, skipped: Collection[str]) -> PortSource:
+    """A source of the same ports with some names skipped; only this process can make them."""
     if not skipped:
         return source
     return source._replace(connect=lambda: SkippingPort(source.connect(), skipped), typed=False)

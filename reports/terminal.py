@@ -8,6 +8,7 @@ from typing import Final
 
 from groupcheck.properties.result import Tours, TransitionCounts
 from groupcheck.properties.tolerances import Tolerances
+from groupcheck.properties.unsupported import SKIPPED
 from groupcheck.reports import other_commands
 from groupcheck.reports.code import in_lines
 from groupcheck.reports.details import details, long_run_lines
@@ -87,8 +88,11 @@ def _verified(result: ResultRecord, *, more: bool) -> list[str]:
         _tolerances(Tolerances(**run.tolerances)) for run in result.runs if run.tolerances
     )
     lines += [f"tolerances {said}" for said in dict.fromkeys(tolerances)]
-    if result.unsupported:
-        lines.append(f"skipped    not supported by the port: {', '.join(result.unsupported)}")
+    skipped = [name.removesuffix(SKIPPED) for name in result.unsupported if name.endswith(SKIPPED)]
+    if skipped:
+        lines.append(f"skipped    with --skip: {', '.join(dict.fromkeys(skipped))}")
+    if lacking := [name for name in result.unsupported if not name.endswith(SKIPPED)]:
+        lines.append(f"skipped    not supported by the port: {', '.join(lacking)}")
     if result.assumed_defaults:
         assumed = ", ".join(result.assumed_defaults)
         lines.append(f"assumed    defaults that the broker does not report: {assumed}")

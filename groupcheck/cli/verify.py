@@ -63,6 +63,8 @@ sequence of requests that shows it.
 --report DIR      write the result, as a page too (index.html), and each finding to DIR; replaces an
                   earlier report
 --coverage FILE   add the transitions that this run covers to FILE (groupcheck coverage)
+--skip NAME,...   leave out the APIs, faults and features of this name, such as 'Offset*',
+                  crash or static-members (may be repeated)
 --code PATH,...   report which lines of a file or folder run in which transitions (builtin and
                   python: only; may be repeated)
 """
@@ -120,14 +122,18 @@ def _source(options: argparse.Namespace) -> PortSource:
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError, port_source
     from groupcheck.properties.tolerances import LONG_RUN_GRACE_MS, Tolerances
+    from groupcheck.properties.unsupported import UnknownNameError, matching, skip
 
     grace_ms = options.grace_ms
     if options.sequences:  # a broker takes longer to read a request when many run at once
         grace_ms = max(grace_ms, LONG_RUN_GRACE_MS)
     tolerances = Tolerances(options.late_ms, answer_ms=options.answer_ms, grace_ms=grace_ms)
     # `interruptible`, because the programs of some brokers are downloaded here.
-    with ending_with_message(UnknownPortError, PortUnavailableError), interruptible():
-        return port_source(options.port, seed=options.seed, tolerances=tolerances)
+    errors = (UnknownPortError, PortUnavailableError, UnknownNameError)
+    with ending_with_message(*errors), interruptible():
+        skipped = matching(name for names in options.skip for name in names.split(","))
+        source = port_source(options.port, seed=options.seed, tolerances=tolerances)
+        return skip(source, skipped)
 
 
 def _settings(options: argparse.Namespace, source: PortSource) -> Settings:

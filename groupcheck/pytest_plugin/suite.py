@@ -21,7 +21,7 @@ from groupcheck.properties.ports.source import (
     port_source,
 )
 from groupcheck.properties.rule_checks import rule_instances, rule_verification
-from groupcheck.properties.unsupported import SKIPPABLE, skip_features
+from groupcheck.properties.unsupported import SKIPPABLE, skip
 from groupcheck.properties.verify import Verification
 from groupcheck.pytest_plugin.items import NAME, Module, port_of, rule_of, selected, take_ids
 from groupcheck.pytest_plugin.options import option
@@ -179,7 +179,7 @@ class Suite:
         self, source: PortSource, missing: Mapping[Feature, str], tests: list[str]
     ) -> Run:
         """Verify what the tests are about."""
-        source = skip_features(source, missing)
+        source = skip(source, missing)
         if self.real_time:
             verification = Verification(source, self.settings)
         else:

@@ -153,6 +153,17 @@ def test_merged_results_that_cover_too_little_have_exit_status_3(
     assert (done.status, done.err) == (3, TOO_LITTLE)
 
 
+def test_skipped_apis_and_faults_are_left_out_and_listed(
+    run: Callable[..., Any], printed: Callable[..., str]
+) -> None:
+    skipped = ("--skip", "holdApp*,LeaveGroup", "--skip", "OffsetFetch")
+    out = printed("verify", "builtin", *QUICK, *skipped)
+    assert "skipped    with --skip: LeaveGroup, OffsetFetch, holdAppends\n" in out
+    assert "instance   membership: 61 states, 682 transitions; 22.6 % covered (100 not su" in out
+    port = f"{SMALL}:HeartbeatsOnly"
+    assert run("verify", port, *QUICK, "--skip", "Heartbeat").status == 2
+
+
 def _with_output(redirection: str, *arguments: str) -> tuple[str, int]:
     """The standard error and the status of a command with redirected output."""
     command = f'"$@" {redirection}'

@@ -72,6 +72,9 @@ MESSAGES: Final = {
         f"verify builtin --fail-under={text}": f"{text!r} is not a number from 0 to 100"
         for text in ("-1", "100.5", "nan", "most")
     },
+    "verify builtin --skip crash,Offset": (
+        "no API, fault or feature is named 'Offset'; known: JoinGroup, "
+    ),
     "verify builtin --colour": "unrecognized arguments: --colour",
     "verify builtin --profile 9.9": ("unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.7, 4.1"),
     **{

@@ -10,14 +10,14 @@ from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.instances.small import small_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.vocabulary import Request
+from groupcheck.model.vocabulary import API_OF, Request
 from groupcheck.properties.explored import Explored, explored
 from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
-from groupcheck.properties.unsupported import SKIPPABLE, needs, skip_features
+from groupcheck.properties.unsupported import SKIPPABLE, matching, needs, skip
 from groupcheck.properties.verify import Verification
 
 SETTINGS = Settings(members=1, examples=3, walks=20)
@@ -32,18 +32,21 @@ def few() -> Explored:
 
 
 class NotingPort(BuiltinPort):
-    """The built-in one, and the features that it was asked for."""
+    """The built-in one; what it was asked for, as features and by name."""
 
-    def __init__(self, asked: set[Feature]) -> None:
+    def __init__(self, asked: set[Feature], names: set[str]) -> None:
         super().__init__(1)
         self.asked = asked
+        self.names = names
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         self.asked |= features_of(request)
+        self.names.add(request.api)
         return super().request(request, expected)
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         self.asked.add(FAULT_FEATURES[fault.name])
+        self.names.add(fault.name)
         return super().fault(fault, expected)
 
 
@@ -55,8 +58,8 @@ def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
     feature: Feature, few: Explored
 ) -> None:
     asked: set[Feature] = set()
-    source = PortSource("port", lambda: NotingPort(asked))
-    verification = Verification(skip_features(source, {feature}), SETTINGS, given=few)
+    source = PortSource("port", lambda: NotingPort(asked, set()))
+    verification = Verification(skip(source, {feature}), SETTINGS, given=few)
     assert verification.run().findings == []
     assert asked == {*SKIPPABLE} - {feature, Feature.MAX_SIZE}, "no request is of the size alone"
     shown = {
@@ -70,6 +73,15 @@ def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
     }
 
 
+def test_a_port_receives_everything_but_what_is_skipped_by_name(few: Explored) -> None:
+    names: set[str] = set()
+    skipped = matching(["Offset*", "crash"])
+    assert skipped == {"OffsetCommit", "OffsetFetch", "OffsetDelete", "crash"}
+    source = PortSource("port", lambda: NotingPort(set(), names))
+    assert Verification(skip(source, skipped), SETTINGS, given=few).run().findings == []
+    assert names == {*API_OF.values(), *FAULT_FEATURES} - skipped
+
+
 def test_port_with_all_features_is_unchanged() -> None:
     source = PortSource("port", BuiltinPort)
-    assert skip_features(source, ()) is source
+    assert skip(source, ()) is source
