@@ -1,4 +1,4 @@
-"""The model itself as a port: makes every choice that Kafka allows."""
+"""The model itself as a port: makes every choice that Kafka allows, or an edited model does."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator, FailAppends, Log
+from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
@@ -25,17 +26,21 @@ from groupcheck.properties.sequence import FAULTS
 
 
 class ModelPort:
-    """Responds as the model does; takes one of the allowed outcomes at random."""
+    """Responds as the model does; takes one of the allowed outcomes at random.
+
+    Of an `edited` profile it has the edited rules; where these have no outcome nothing happens.
+    """
 
     real_time = False
     max_versions: Mapping[str, int] | None = None
 
-    def __init__(self, seed: int = 0) -> None:
+    def __init__(self, seed: int = 0, edited: Profile | None = None) -> None:
         self._random = Random(seed)
+        self._edited = edited
         self._state = Coordinator(log=Log())
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
-        self._profile = PROFILES[profile]
+        self._profile = self._edited or PROFILES[profile]
         retention = {"offsets.retention.minutes": self._profile.config.offsets_retention_minutes}
         self._config = Config.of({**retention, **config})._replace(keeps_ages=True)
         self._state = Coordinator(log=Log())
@@ -64,7 +69,10 @@ class ModelPort:
         pass
 
     def _do(self, given: Input) -> Observation:
-        outcome = self._random.choice(successors(self._state, given, self._profile, self._config))
+        outcomes = successors(self._state, given, self._profile, self._config)
+        if not outcomes:
+            return Observation(())
+        outcome = self._random.choice(outcomes)
         self._state = outcome.coordinator
         return Observation(
             tuple(Response(r.request_id, self._real(r.body)) for r in outcome.responses)

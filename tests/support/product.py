@@ -1,0 +1,217 @@
+"""The product of Kafka's model and an edited one: whether a sequence tells them apart.
+
+A pair is a state of the edited model and the states of Kafka's model that gave the same responses.
+The search goes through all pairs, breadth first, with the inputs of the instance in each of Kafka's
+states. If each response of the edited model is one of Kafka's, no sequence shows the edit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.exploring.canonical import ageless_state, untimed
+from groupcheck.model.instances.inputs import Feature
+from groupcheck.model.instances.instance import Instance
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Outcome, Profile
+from groupcheck.model.transition import Input, successors
+from groupcheck.model.vocabulary import API_OF, Request, Response
+from groupcheck.properties.compare import normal
+
+MOST_PAIRS: Final = 2_000  # of different states
+_SYMBOL: Final = re.compile(r"[mpr#]\d+")
+_REQUEST_IDS: Final = frozenset({"awaiting_join", "awaiting_sync", "request_id"})
+
+
+class UndecidedError(Exception):
+    """The product has too many pairs."""
+
+
+class Known(NamedTuple):
+    """An explored instance, with the inputs of each state and all that Kafka makes of them."""
+
+    space: StateSpace
+    moves: tuple[tuple[tuple[Input, tuple[Outcome, ...]], ...], ...]
+
+    @property
+    def instance(self) -> Instance:
+        """The instance."""
+        found: Instance = self.space.instance
+        return found
+
+
+def known(space: StateSpace) -> Known:
+    """What a product needs of an instance, whatever the edit."""
+    instance: Instance = space.instance
+    moves = (
+        tuple((given, tuple(_outcomes(instance, node, given))) for given in instance.inputs(node))
+        for node in space.nodes
+    )
+    return Known(space, tuple(moves))
+
+
+class _Pair(NamedTuple):
+    """The edited state, Kafka's, and how the search came here.
+
+    Where the two are one state of the space, `node` is its number.
+    """
+
+    ours: Coordinator
+    allowed: tuple[Coordinator, ...]
+    node: int | None
+    before: int
+    given: Input | None
+    depth: int
+
+
+class Product:
+    """The search through the product of one instance."""
+
+    def __init__(self, given: Known, edited: Profile) -> None:
+        self._known = given
+        self._instance = given.instance
+        self._edited = edited
+        self._pairs = [_Pair(given.space.nodes[0], given.space.nodes[:1], 0, -1, None, 0)]
+        self._seen: set[object] = {0}
+        self._different = 0
+
+    def shortest(self) -> tuple[Input, ...] | None:
+        """The inputs of a shortest sequence that shows the edit, each in its state's names.
+
+        None if there is none.
+
+        Raises:
+            UndecidedError: there are too many pairs.
+        """
+        for number, pair in enumerate(self._pairs):  # which grows meanwhile
+            for given, kafka in self._moves(pair):
+                for ours in self._ours(pair.ours, given):
+                    if not self._follow(number, given, ours, kafka):
+                        return (*self._inputs_to(number), given)
+        return None
+
+    def _moves(self, pair: _Pair) -> Iterator[tuple[Input, tuple[Outcome, ...]]]:
+        if pair.node is not None:
+            yield from self._known.moves[pair.node]
+            return
+        inputs = dict.fromkeys(g for state in pair.allowed for g in self._instance.inputs(state))
+        for each in inputs:
+            given = (
+                each._replace(request_id=1_000 + pair.depth) if isinstance(each, Request) else each
+            )
+            kafka = (o for state in pair.allowed for o in _outcomes(self._instance, state, given))
+            yield given, tuple(kafka)
+
+    def _ours(self, state: Coordinator, given: Input) -> list[Outcome]:
+        found = successors(state, given, self._edited, self._instance.config)
+        return found or [Outcome(state, (), (), ())]
+
+    def _follow(self, number: int, given: Input, ours: Outcome, kafka: tuple[Outcome, ...]) -> bool:
+        """Add the pair that an outcome leads to; False if Kafka does not allow its responses."""
+        same = kafka
+        if len(kafka) != 1 or ours[:2] != kafka[0][:2]:
+            seen = _normal(self._instance.profile, ours.responses, given)
+            same = tuple(
+                o for o in kafka if _normal(self._instance.profile, o.responses, given) == seen
+            )
+        if not same:
+            return False
+        state = _projected(self._instance, ours.coordinator)
+        states = dict.fromkeys(
+            _projected(self._instance, o.coordinator)
+            for o in same
+            if self._instance.admits(o.coordinator)
+        )
+        if states:
+            self._add(number, given, state, tuple(states))
+        return True
+
+    def _add(
+        self, number: int, given: Input, state: Coordinator, allowed: tuple[Coordinator, ...]
+    ) -> None:
+        node = None
+        if allowed == (state,):
+            node = self._known.space.numbers[self._instance.canonical(state).node]
+            state = self._known.space.nodes[node]
+        key = node if node is not None else _key(state, allowed)
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        self._different += node is None
+        if self._different > MOST_PAIRS:
+            raise UndecidedError
+        depth = self._pairs[number].depth + 1
+        self._pairs.append(_Pair(state, allowed, node, number, given, depth))
+
+    def _inputs_to(self, number: int) -> tuple[Input, ...]:
+        found: list[Input] = []
+        while (pair := self._pairs[number]).given is not None:
+            found.append(pair.given)
+            number = pair.before
+        return tuple(reversed(found))
+
+
+def _outcomes(instance: Instance, state: Coordinator, given: Input) -> list[Outcome]:
+    return successors(state, given, instance.profile, instance.config)
+
+
+def _projected(instance: Instance, state: Coordinator) -> Coordinator:
+    """The state without what the instance does not count."""
+    if not instance.timed:
+        state = untimed(state)
+    if instance.features.isdisjoint({Feature.FAILOVER, Feature.CRASHES}):
+        state = state._replace(log=None)
+    return state if Feature.EXPIRY in instance.features else ageless_state(state)
+
+
+class _Themselves(dict[str, str]):
+    """Each member id stands for itself."""
+
+    def get(self, key: str, _default: object = None) -> str:
+        return key
+
+
+_THEMSELVES: Final = _Themselves()
+
+
+def _normal(profile: Profile, responses: tuple[Response, ...], given: Input) -> object:
+    """The responses as the oracle compares them, those to earlier requests in new versions."""
+    own = given if isinstance(given, Request) else None
+    return tuple(
+        (
+            response.request_id,
+            normal(
+                response.body,
+                _THEMSELVES,
+                own.api_version
+                if own is not None and response.request_id == own.request_id
+                else profile.max_versions[API_OF[type(response.body)]],
+            ),
+        )
+        for response in sorted(responses, key=attrgetter("request_id"))
+    )
+
+
+def _key(state: Coordinator, allowed: tuple[Coordinator, ...]) -> object:
+    """The same for pairs that differ only in names, request ids, and how high generations are."""
+    names: dict[object, str] = {}
+    cut = max((state.group.generation_id if state.group else 0) - 1, 0)
+
+    def renamed(value: Any, field: str) -> Any:
+        if isinstance(value, tuple):
+            fields = getattr(value, "_fields", None) or (field,) * len(value)
+            if field == "unstable" and len(value) == 2 and isinstance(value[1], int):
+                fields = ("", "request_id")
+            parts = (renamed(v, f) for v, f in zip(value, fields, strict=True))
+            return (type(value).__name__, *parts)
+        if isinstance(value, str) and _SYMBOL.fullmatch(value):
+            return names.setdefault(value, f"#{len(names)}")
+        if field in _REQUEST_IDS and value is not None:
+            return names.setdefault(("request", value), f"#{len(names)}")
+        return value - cut if field == "generation_id" else value
+
+    return renamed(state, ""), tuple(renamed(each, "") for each in allowed)
