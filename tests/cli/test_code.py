@@ -148,7 +148,8 @@ def test_runs_of_different_texts_of_a_file_are_not_merged(saved: ResultRecord) -
 
 def test_code_that_no_step_runs_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("", encoding="utf-8")
-    done = _verify("builtin", tmp_path, "--examples", "0", "--walks", "0", "--code", "other.txt")
+    quick = ("--examples", "0", "--walks", "0", "--code", "other.txt")
+    done = _verify("python:support.small_ports:GoodHeartbeats", tmp_path, *quick)
     assert done.returncode == 2
     assert done.stderr.startswith("groupcheck: no step of the port executed code in ")
     assert done.stderr.count("\n") == 1

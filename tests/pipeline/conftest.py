@@ -1,4 +1,4 @@
-"""One Spark session for all tests of the pipeline."""
+"""One Spark session for all tests of the pipeline, and each automaton made once for all."""
 
 from __future__ import annotations
 
@@ -28,6 +28,26 @@ def spark() -> Iterator[SparkSession]:
     with session("local[2]", settings) as started:
         yield started
     _let_go()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def automata() -> Iterator[None]:
+    """The processes of a run share the automata of logs and of the offsets topic."""
+    from groupcheck.pipeline.logs import automaton  # noqa: PLC0415 - it may be left out
+    from groupcheck.pipeline.offsets_topic import appends  # noqa: PLC0415
+    from support.spaces import shared  # noqa: PLC0415
+
+    shown, records = automaton._all_shown, appends.appends
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            automaton,
+            "_all_shown",
+            lambda profile: iter(shared(f"logs of {profile.name}", lambda: list(shown(profile)))),
+        )
+        patch.setattr(
+            appends, "appends", lambda name: shared(f"appends of {name}", lambda: records(name))
+        )
+        yield
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

@@ -10,9 +10,10 @@ import pickle
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import TypeVar
 from unittest.mock import patch
 
-from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.exploration import StateSpace, explore, part
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring import exploration as exploration_of_all
 from groupcheck.model.exploring.exploration import Exploration, Settings, run
@@ -20,6 +21,8 @@ from groupcheck.model.instances.instance import Instance, instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.explored import Explored
 from support.economy import SHARED, untraced
+
+T = TypeVar("T")
 
 
 def explored(profile: str, name: str) -> StateSpace:
@@ -41,12 +44,25 @@ def whole(instance: Instance) -> StateSpace:
     plain = instance._replace(profile=None, features=frozenset(), settings={})  # type: ignore[arg-type]
     name = repr((profile.name, plain, sorted(instance.features), settings))
     if name not in _WHOLE:
-        _WHOLE[name] = _explored(instance, hashlib.sha256(name.encode()).hexdigest())
+        _WHOLE[name] = _explored(instance, name)
         gc.freeze()  # it is never freed: the garbage collector need not look at it
     return _WHOLE[name]
 
 
 _WHOLE: dict[str, StateSpace] = {}
+
+# Each step expands the states of the steps before it again: more of them cost more than the whole.
+MOST_STEPS_WITHIN = 4
+
+
+def within(instance: Instance, steps: int) -> StateSpace:
+    """The transitions that so many steps reach: all that a violation in at most as many needs."""
+    if steps > MOST_STEPS_WITHIN:
+        return explore(instance)
+    space = part(instance, [instance.initial])
+    for _ in range(steps - 1):
+        space = part(instance, space.nodes)
+    return space
 
 
 def together(instances: Mapping[str, Instance]) -> Explored:
@@ -56,27 +72,28 @@ def together(instances: Mapping[str, Instance]) -> Explored:
 
 
 def _explored(instance: Instance, name: str) -> StateSpace:
+    # Rules are functions, which are not pickled.
+    space = shared(name, lambda: explore(instance)._replace(instance=None, numbers=None))  # type: ignore[arg-type]
+    numbers = {node: number for number, node in enumerate(space.nodes)}
+    return space._replace(instance=instance, numbers=numbers)
+
+
+def shared(name: str, made: Callable[[], T]) -> T:
+    """What the first process of this run made under this name; to read it takes a tenth as long."""
     folder = os.environ.get(SHARED)
     with untraced():
         if folder is None:
-            return explore(instance)
-        space = _shared(Path(folder, name), lambda: explore(instance))
-        # Rules are functions, which are not pickled.
-        numbers = {node: number for number, node in enumerate(space.nodes)}
-        return space._replace(instance=instance, numbers=numbers)
-
-
-def _shared(file: Path, made: Callable[[], StateSpace]) -> StateSpace:
-    """What the first process made; to read it takes a tenth of the time."""
-    with file.open("a+b") as kept:
-        fcntl.flock(kept, fcntl.LOCK_EX)  # until it is closed
-        kept.seek(0)
-        if data := kept.read():
-            loaded: StateSpace = pickle.loads(data)  # noqa: S301 - of this run's own directory
-            return loaded
-        space = made()
-        kept.write(pickle.dumps(space._replace(instance=None, numbers=None)))  # type: ignore[arg-type]
-        return space
+            return made()
+        file = Path(folder, hashlib.sha256(name.encode()).hexdigest())
+        with file.open("a+b") as kept:
+            fcntl.flock(kept, fcntl.LOCK_EX)  # until it is closed
+            kept.seek(0)
+            if data := kept.read():
+                loaded: T = pickle.loads(data)  # noqa: S301 - of this run's own directory
+                return loaded
+            value = made()
+            kept.write(pickle.dumps(value))
+            return value
 
 
 def every_space(profile: str) -> dict[str, StateSpace]:

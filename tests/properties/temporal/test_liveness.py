@@ -25,6 +25,7 @@ from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.temporal import liveness
 from groupcheck.properties.temporal.liveness import TICK, marks, shortest_cycle
 from groupcheck.properties.temporal.property import Violation
+from support.economy import slow_if
 from support.spaces import whole
 
 OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
@@ -62,7 +63,7 @@ def newer() -> StateSpace:
     return explored(NEW, 2)
 
 
-@pytest.mark.parametrize("members", [1, 2, 3])
+@pytest.mark.parametrize("members", slow_if(lambda members: members > 2, [1, 2, 3]))
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 @pytest.mark.untraced
 def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(

@@ -21,13 +21,14 @@ from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.temporal import safety
 from groupcheck.properties.temporal.property import Violation
 from support.edits import replace_effect
+from support.spaces import whole, within
 
 NEW, NEWEST = PROFILES["2.7"], PROFILES["4.1"]
 STORE = "append the offsets"
 
 
-def explored(profile: Profile, name: str, members: int = 1) -> StateSpace:
-    return explore(feature_instances(profile, members)[name])
+def explored(profile: Profile, name: str, steps: int) -> StateSpace:
+    return within(feature_instances(profile, 1)[name], steps)
 
 
 def by_name(space: StateSpace) -> dict[str, Violation]:
@@ -83,7 +84,7 @@ def test_a_load_that_changes_what_was_recorded_violates_a_property(
     profile = NEW.edited(
         *(ReplaceEffects(rule, (*NEW.rules[rule].effects, effect)) for rule in rules)
     )
-    found = by_name(explored(profile, "failover"))[prop]
+    found = by_name(explored(profile, "failover", steps))[prop]
     assert (len(found.path), found.known) == (steps, None)
 
 
@@ -94,7 +95,7 @@ def test_a_commit_that_is_acknowledged_and_not_recorded_violates_offsets_durable
         _store(NEW).apply(step, request)
         step.log, step.appended = log, appended
 
-    assert len(by_name(explored(storing(NEW, lose), "failover"))["offsets-durable"].path) == 1
+    assert len(by_name(explored(storing(NEW, lose), "failover", 1))["offsets-durable"].path) == 1
 
 
 def test_a_commit_that_fails_and_is_recorded_violates_failed_append_without_effect() -> None:
@@ -105,7 +106,7 @@ def test_a_commit_that_fails_and_is_recorded_violates_failed_append_without_effe
             record_offsets(step, OffsetsAppend(request.request_id, offsets, ()))
         _store(NEW).apply(step, request)
 
-    found = by_name(explored(storing(NEW, record), "failing"))
+    found = by_name(explored(storing(NEW, record), "failing", 2))
     assert len(found["failed-append-without-effect"].path) == 2
 
 
@@ -115,11 +116,12 @@ def test_an_unload_that_answers_no_parked_request_violates_unload_answers_reques
         step.group, step.appends, step.serving = None, (), Serving.UNLOADED
 
     silent = NEW.edited(ReplaceEffects("failover/unload", (unload,)))
-    assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 2
+    assert len(by_name(explored(silent, "failover", 2))["unload-answers-requests"].path) == 2
 
 
 def test_a_shutdown_that_unloads_without_an_answer_violates_unload_answers_requests() -> None:
-    assert "unload-answers-requests" not in by_name(explored(NEWEST, "failover"))
+    kafka = whole(feature_instances(NEWEST, 1)["failover"])
+    assert "unload-answers-requests" not in by_name(kafka)
 
     @partial(Effect, "unload the partition without an answer")
     def unload(step: Step, _subject: object) -> None:
@@ -128,7 +130,7 @@ def test_a_shutdown_that_unloads_without_an_answer_violates_unload_answers_reque
     silent = NEWEST.edited(
         replace_effect(NEWEST, "failover/shutdown", "unload the partition", unload)
     )
-    assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 2
+    assert len(by_name(explored(silent, "failover", 2))["unload-answers-requests"].path) == 2
 
 
 def test_deferred_answers_that_are_lost_without_an_answer_violate_unload_answers_requests() -> None:
@@ -137,17 +139,18 @@ def test_deferred_answers_that_are_lost_without_an_answer_violate_unload_answers
         step.appends = ()
 
     silent = NEWEST.edited(ReplaceEffects("log/answers-lost", (forget,)))
-    assert len(by_name(explored(silent, "failover"))["unload-answers-requests"].path) == 3
+    assert len(by_name(explored(silent, "failover", 3))["unload-answers-requests"].path) == 3
 
 
 def test_deferred_answers_that_are_not_sent_at_the_release_violate_unanswered_requests() -> None:
     silent = NEWEST.edited(DropEffect("log/answer-released", "send the answer"))
-    found = by_name(explored(silent, "failover"))["unanswered-requests"]
+    found = by_name(explored(silent, "failover", 3))["unanswered-requests"]
     assert (len(found.path), found.known) == (3, None)
 
 
 def test_a_failed_append_that_removes_a_group_that_was_written_is_an_unexpected_violation() -> None:
-    known = by_name(explored(NEWEST, "failing"))["only-empty-groups-removed"].known
+    kafka = whole(feature_instances(NEWEST, 1)["failing"])
+    known = by_name(kafka)["only-empty-groups-removed"].known
     assert known is not None
     assert known.sources.keys() == {"4.1"}
 
@@ -159,12 +162,13 @@ def test_a_failed_append_that_removes_a_group_that_was_written_is_an_unexpected_
             revert.forget(step)
 
     forgetful = storing(NEWEST, forget)
-    assert by_name(explored(forgetful, "failing"))["only-empty-groups-removed"].known is None
+    found = by_name(explored(forgetful, "failing", 4))["only-empty-groups-removed"]
+    assert found.known is None
 
 
 def test_a_commit_that_another_coordinator_accepts_violates_unavailable_changes_nothing() -> None:
     accepting = NEW.edited(DropRule("commit/not-coordinator"))
-    assert len(by_name(explored(accepting, "failover"))["unavailable-changes-nothing"].path) == 2
+    assert len(by_name(explored(accepting, "failover", 2))["unavailable-changes-nothing"].path) == 2
 
 
 def test_a_dead_group_that_keeps_its_generation_violates_dead_is_final() -> None:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import pytest
 
 from groupcheck.model.engine.edits import DropRule, Edit, FromVersion, ReplaceEffects
-from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.rules import Effect, decide
 from groupcheck.model.instances.instance import instances
 from groupcheck.model.profiles import PROFILES
@@ -25,6 +24,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.temporal import safety
 from groupcheck.properties.temporal.property import ActionProperty
+from support.spaces import within
 
 NEW = PROFILES["2.7"]
 
@@ -153,7 +153,7 @@ FAULTS = (
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: f"{fault.property}-{fault.version}")
 def test_a_fault_violates_its_property_in_the_fewest_steps(fault: Fault) -> None:
     faulty = PROFILES[fault.version].edited(*fault.edits)
-    space = explore(instances(faulty, fault.members)[fault.instance])
+    space = within(instances(faulty, fault.members)[fault.instance], fault.steps)
     found = {each.property.name: each for each in safety.violations(space)}[fault.property]
     assert (len(found.path), found.known) == (fault.steps, None)
 
