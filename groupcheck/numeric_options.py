@@ -77,6 +77,19 @@ def percentage(text: str) -> float:
     raise ArgumentTypeError(msg)
 
 
+def duration(text: str) -> int:
+    """Reads a duration such as 60s, 5m or 1h. Returns seconds.
+
+    Raises:
+        ArgumentTypeError: it is not a duration.
+    """
+    found = re.fullmatch(r"([1-9][0-9]{0,5})([smh])", text)
+    if found is None:
+        msg = f"{text!r} is not a duration such as 60s, 5m or 1h"
+        raise ArgumentTypeError(msg)
+    return int(found[1]) * {"s": 1, "m": 60, "h": 3_600}[found[2]]
+
+
 def memory(text: str) -> int:
     """Reads a size as Java and Spark write it, such as 512m or 4g. Returns bytes.
 

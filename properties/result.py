@@ -22,7 +22,8 @@ class Settings(NamedTuple):
 
     With more than one member a port in virtual time is tested on the small instances too, and with
     `every_space` on all instances of the version, except those that need what the port does not
-    support. With `pairs` such a port is tested on every pair of adjacent transitions. `walks` is
+    support. The search and the minimising of findings end after `time_s` seconds, unless it is 0.
+    With `pairs` such a port is tested on every pair of adjacent transitions. `walks` is
     the number of random walks, run by up to `jobs` processes. `sequences` is the length of a long
     run on a real clock, `side_by_side` the number of its sequences that run at the same time.
     """
@@ -39,6 +40,7 @@ class Settings(NamedTuple):
     jobs: int = 1
     sequences: int = 0
     side_by_side: int = 100
+    time_s: int = 0
 
 
 class TransitionCounts(msgspec.Struct, frozen=True):
@@ -177,6 +179,7 @@ class Result:
     ended_early: str = ""  # the reason, if the run was cut short
     tolerances: Tolerances | None = None  # tolerances of a port on a real clock
     started: str = ""  # when, in UTC
+    time_over: str = ""  # what was cut short as the time was over
     answered: bool = False  # whether the port sent any response
     curve: list[Point] = field(default_factory=list)
     covered: Covered = field(default_factory=dict)  # only if it is to be saved

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from random import Random
 from threading import Lock
+from typing import Final
 
 from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.engine.graph import StateGraph
@@ -26,6 +27,7 @@ from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.explored import Explored, explored
 from groupcheck.properties.findings.finding import Finding, keep, length_of
 from groupcheck.properties.interruption import interruptible
+from groupcheck.properties.minimising import minimise
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.progress import Progress, Timed, silent
@@ -37,6 +39,13 @@ from groupcheck.properties.result import (
     Tours,
     TransitionCounts,
 )
+
+# Of the time of a run, for the search if there are findings, which are made minimal after it.
+SEARCH_SHARE: Final = 0.75
+
+
+class TimeOverError(KeyboardInterrupt):
+    """The time of the run is over; as an interruption it ends every phase in an orderly way."""
 
 
 class Verification:
@@ -76,11 +85,13 @@ class Verification:
         self.walked_pairs: dict[str, set[int]] = {}  # by their numbers
         self.findings: dict[tuple[str, ...], Finding] = {}
         self.applied: Counter[str] = Counter()  # rules, beyond the instances
-        self.check_interruption: Callable[[], None] = lambda: None
+        self.check_interruption: Callable[[], None] = lambda: None  # also raises TimeOverError
+        self._interrupted: Callable[[], None] = lambda: None
         self._given = given
         self.test_lengths: dict[Coverage, list[int]] = {}  # in steps
         self._started = 0.0
         self._curve = Curve()
+        self._minimising = False
         self._on_finding = on_finding
         self._reported: set[tuple[str, ...]] = set()
         self._lock = Lock()
@@ -97,8 +108,8 @@ class Verification:
         self._started = time.monotonic()
         self.result.started = datetime.now(UTC).isoformat(timespec="seconds")
         try:
-            with interruptible() as self.check_interruption:
-                self.schedule(self)
+            with interruptible() as self._interrupted:
+                self._run()
                 self._publish()
         except KeyboardInterrupt:
             self._end_early("interrupted")
@@ -114,6 +125,36 @@ class Verification:
             self.result.curve = self._curve.points
             self.result.seconds += time.monotonic() - self._started
         return self.result
+
+    def _run(self) -> None:
+        """Run the schedule until the time is over."""
+        self.check_interruption = self._check
+        try:
+            self.schedule(self)
+        except TimeOverError:
+            self._end_in_time()
+
+    def _end_in_time(self) -> None:
+        """Make the findings minimal in the rest of the time; on a real clock the ports are gone."""
+        over = f"the time of {self.settings.time_s:,} s was over"
+        self._minimising = True
+        try:
+            if self.source.real_time and self.findings:
+                raise TimeOverError  # noqa: TRY301 - as below
+            minimise(self)
+        except TimeOverError:
+            over += ", the findings may not be minimal"
+        self.result.time_over = over
+
+    def _check(self) -> None:
+        self._interrupted()
+        self._check_time()
+
+    def _check_time(self) -> None:
+        time_s = self.settings.time_s
+        share = SEARCH_SHARE if self.findings and not self._minimising else 1
+        if time_s and time.monotonic() - self._started > time_s * share:
+            raise TimeOverError
 
     def covered(self) -> Covered:
         """What was covered, to be merged with the coverage of other runs."""
@@ -163,7 +204,7 @@ class Verification:
 
     def count(self, steps: int, finding: Finding | None = None) -> None:
         """Count a test, and keep its finding."""
-        self.check_interruption()
+        self._interrupted()
         self.result.sequences += 1
         self.result.steps += steps
         if finding is not None:
@@ -175,10 +216,15 @@ class Verification:
         self.test_lengths.setdefault(coverage, []).append(steps)
 
     def note_progress(self) -> None:
-        """Add a point to the curve of transitions covered, and report new findings."""
+        """Add a point to the curve of transitions covered, and report new findings.
+
+        Raises:
+            TimeOverError: the time of the run is over.
+        """
         self._curve.note(self._point())
         if len(self._reported) < len(self.findings):
             self._report_findings()
+        self._check_time()
 
     def kept(self) -> list[Finding]:
         """The findings, the shortest first; drops those beyond the maximum to report."""

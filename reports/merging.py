@@ -60,6 +60,7 @@ def merged(several: Sequence[Named]) -> ResultRecord:
     together = replace(
         first,
         port=", ".join(dict.fromkeys(saved.port for saved in each)),
+        time_over="; ".join(dict.fromkeys(s.time_over for s in each if s.time_over)),
         answered=any(saved.answered for saved in each),
         ended_early="; ".join(dict.fromkeys(s.ended_early for s in each if s.ended_early)),
         sequences=sum(saved.sequences for saved in each),

@@ -289,9 +289,9 @@ class ResultRecord(msgspec.Struct, frozen=True, kw_only=True):
     """The result of one run of a command, or of several runs of the same command merged.
 
     Only `verify` has instances, pairs, rules and code; `answered` says whether its port sent any
-    response. The others have the `lines` that they print beside findings and verdict; `explore` and
-    `check` have a section of their own. `sequences` are the groups of a recording or a check;
-    `steps` are those that were checked.
+    response, `time_over` that its time was over. The others have the `lines` that they print beside
+    findings and verdict; `explore` and `check` have a section of their own. `sequences` are the
+    groups of a recording or a check; `steps` are those that were checked.
     """
 
     format: Literal[1] = FORMAT
@@ -303,6 +303,7 @@ class ResultRecord(msgspec.Struct, frozen=True, kw_only=True):
     answered: bool = True
     verdict: str = ""
     ended_early: str = ""
+    time_over: str = ""
     sequences: int = 0
     steps: int = 0
     seconds: float

@@ -125,6 +125,10 @@ def _tours(each: list[Tours], *, more: bool) -> list[str]:
 
 def verdict(result: ResultRecord) -> str:
     """The verdict in one line."""
+    return "; ".join(filter(None, (_verdict(result), result.time_over)))
+
+
+def _verdict(result: ResultRecord) -> str:
     if result.command != "verify":
         return other_commands.verdict(result)
     found = counted(len(result.findings), "finding")

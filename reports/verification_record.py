@@ -42,6 +42,7 @@ def result_record(result: Result) -> saved.ResultRecord:
         kafka=result.kafka,
         conforms=result.conforms,
         answered=result.answered,
+        time_over=result.time_over,
         ended_early=result.ended_early,
         sequences=result.sequences,
         steps=result.steps,

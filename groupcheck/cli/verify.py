@@ -21,7 +21,7 @@ from groupcheck.cli.exit_status import (
 )
 from groupcheck.cli.options import add_number, add_port_help, add_shared, add_table, add_verbose
 from groupcheck.cli.output import print_text
-from groupcheck.numeric_options import NUMBERS, PROFILE, PROFILE_HELP, whole
+from groupcheck.numeric_options import NUMBERS, PROFILE, PROFILE_HELP, duration, whole
 
 if TYPE_CHECKING:
     from groupcheck.model.engine.graph import StateGraph
@@ -63,12 +63,18 @@ sequence of requests that shows it.
 --report DIR      write the result, as a page too (index.html), and each finding to DIR; replaces an
                   earlier report
 --coverage FILE   add the transitions that this run covers to FILE (groupcheck coverage)
+--time DURATION   end the run after this time, such as 60s, 5m or 1h, with what was found so far
 --skip NAME,...   leave out the APIs, faults and features of this name, such as 'Offset*',
                   crash or static-members (may be repeated)
 --code PATH,...   report which lines of a file or folder run in which transitions (builtin and
                   python: only; may be repeated)
 """
-    add_table(command, table, sequences=(whole(1, 10**9), 0), side_by_side=(whole(1, 1_000), 100))
+    read = {
+        "sequences": (whole(1, 10**9), 0),
+        "side_by_side": (whole(1, 1_000), 100),
+        "time": (duration, 0),
+    }
+    add_table(command, table, **read)
     add_shared(command, "fail_under", "json")
     add_verbose(command, "settings, time, each model instance, the rules")
 
@@ -153,6 +159,7 @@ def _settings(options: argparse.Namespace, source: PortSource) -> Settings:
         jobs=options.jobs or processors(),
         sequences=options.sequences,
         side_by_side=options.side_by_side,
+        time_s=options.time,
     )
 
 

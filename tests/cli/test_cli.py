@@ -153,6 +153,23 @@ def test_merged_results_that_cover_too_little_have_exit_status_3(
     assert (done.status, done.err) == (3, TOO_LITTLE)
 
 
+@pytest.mark.parametrize(
+    ("port", "status", "verdict"),
+    [
+        ("builtin", 0, "conforms to Apache Kafka 2.7.2: [0-9.]+ % of the transitions covered"),
+        (f"{SMALL}:HeartbeatsOnly", 1, "diverges from Apache Kafka 2.7.2: 1 finding"),
+    ],
+)
+def test_a_run_ends_when_its_time_is_over_with_what_was_found_so_far(
+    port: str, status: int, verdict: str, printed: Callable[..., str]
+) -> None:
+    began = time.monotonic()
+    endless = ("--members", "1", "--walks", "100000", "--jobs", "1", "--time", "6s")
+    out = printed("verify", port, *endless, status=status)
+    assert time.monotonic() - began < 30
+    assert re.search(f"verdict    {verdict}; the time of 6 s was over\n$", out)
+
+
 def test_skipped_apis_and_faults_are_left_out_and_listed(
     run: Callable[..., Any], printed: Callable[..., str]
 ) -> None:

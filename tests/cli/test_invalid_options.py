@@ -75,6 +75,10 @@ MESSAGES: Final = {
     "verify builtin --skip crash,Offset": (
         "no API, fault or feature is named 'Offset'; known: JoinGroup, "
     ),
+    **{
+        f"verify builtin --time={text}": f"{text!r} is not a duration such as 60s, 5m or 1h"
+        for text in ("60", "0s", "-1s", "1.5m", "s")
+    },
     "verify builtin --colour": "unrecognized arguments: --colour",
     "verify builtin --profile 9.9": ("unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.7, 4.1"),
     **{
