@@ -211,8 +211,8 @@ def test_a_replay_on_a_port_has_every_format_of_a_finding(
     assert "1 finding" in converted.badge
     assert f'name="{finding.id} ' in converted.junit
     written = sorted(each.name for each in (tmp_path / "out").iterdir())
-    assert len(written) == 7
-    assert f"test_finding_{finding.id}.py" in written
+    assert len(written) == 9
+    assert {"index.html", "junit.xml", f"test_finding_{finding.id}.py"} <= {*written}
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_a_finding_in_a_recording_has_no_port_and_no_pytest_file(
     assert out.startswith("In group 'group':\n")
     formats(saved)
     names = {each.name.partition(finding.id)[0] for each in (tmp_path / "out").iterdir()}
-    assert names == {"result.json", "finding_"}
+    assert names == {"result.json", "index.html", "junit.xml", "finding_"}
 
 
 def test_a_long_history_has_no_states(
@@ -320,7 +320,7 @@ def test_a_check_has_its_groups_in_every_format(
     assert 'message="it was there before"' in converted.junit
     assert "<strong>g1</strong>: 1 rebalances in 900 ms" in converted.html
     assert "it was there before" in converted.html
-    assert len(list((tmp_path / "out").iterdir())) == 3
+    assert len(list((tmp_path / "out").iterdir())) == 5
 
 
 def test_checks_are_merged_and_compared_with_a_baseline(

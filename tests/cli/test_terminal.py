@@ -165,7 +165,8 @@ def test_report_v_prints_a_result_with_few_fields(
 def test_verify_v_prints_the_same_as_report_v(tmp_path: Path, printed: Callable[..., str]) -> None:
     quick = ["--members", "1", "--examples", "0", "--walks", "0"]
     out = printed("verify", "builtin", *quick, "-v", "--report", tmp_path)
-    written = f"written    {tmp_path / 'result.json'}\n"
+    names = ("result.json", "index.html", "junit.xml")
+    written = "".join(f"written    {tmp_path / name}\n" for name in names)
     assert written in out
     assert printed("report", tmp_path, "-v") == out.replace(written, "")
 
