@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -11,11 +10,9 @@ from typing import Final, NamedTuple
 import pytest
 
 from groupcheck.cli import main
+from support.progress import LINE, without_progress
 
 TESTS: Final = Path(__file__).parent.parent
-
-
-PROGRESS: Final = re.compile(r"^(?:found|running) {4}.*\n", re.MULTILINE)
 
 
 class Done(NamedTuple):
@@ -34,8 +31,8 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
     def run_command(*arguments: object) -> Done:
         status = main([str(argument) for argument in arguments])
         printed = capsys.readouterr()
-        progress = "".join(PROGRESS.findall(printed.err))
-        return Done(status, printed.out, PROGRESS.sub("", printed.err), progress)
+        progress = "".join(LINE.findall(printed.err))
+        return Done(status, printed.out, without_progress(printed.err), progress)
 
     return run_command
 

@@ -15,6 +15,7 @@ from groupcheck.properties.code.code import Code, CodeFunction
 from groupcheck.reports.merging import Named, NotMergedError, merged
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import read
+from support.progress import without_progress
 
 PORT = """\
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -50,7 +51,7 @@ UNHEARD, OTHERS, BEAT, ADVANCE, CLOSE, FORGOTTEN = 14, 15, 18, 21, 24, 27
 
 def _verify(port: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     tests = Path(__file__).parents[1]
-    return subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-m", "groupcheck", "verify", port, "--members", "1", *options],
         capture_output=True,
         text=True,
@@ -58,6 +59,8 @@ def _verify(port: str, folder: Path, *options: str) -> subprocess.CompletedProce
         cwd=folder,
         env={**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{tests}"},
     )
+    done.stderr = without_progress(done.stderr)
+    return done
 
 
 @pytest.fixture(scope="module")
