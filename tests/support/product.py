@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from groupcheck.model.engine.edits import ChangeAnswer, DropEffect, DropRule, Edit, Exchange
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.exploring.canonical import ageless_state, untimed
 from groupcheck.model.instances.inputs import Feature
@@ -31,11 +32,23 @@ class UndecidedError(Exception):
     """The product has too many pairs."""
 
 
+class Move(NamedTuple):
+    """An input of a state and its outcomes: the rules applied, and the states that it leads to.
+
+    `targets` are their numbers, None if the responses leave open which of them it was.
+    """
+
+    given: Input
+    outcomes: tuple[Outcome, ...]
+    rules: frozenset[str] = frozenset()
+    targets: tuple[int, ...] | None = None
+
+
 class Known(NamedTuple):
-    """An explored instance, with the inputs of each state and all that Kafka makes of them."""
+    """An explored instance, with the moves of each state."""
 
     space: StateSpace
-    moves: tuple[tuple[tuple[Input, tuple[Outcome, ...]], ...], ...]
+    moves: tuple[tuple[Move, ...], ...]
 
     @property
     def instance(self) -> Instance:
@@ -46,12 +59,35 @@ class Known(NamedTuple):
 
 def known(space: StateSpace) -> Known:
     """What a product needs of an instance, whatever the edit."""
-    instance: Instance = space.instance
-    moves = (
-        tuple((given, tuple(_outcomes(instance, node, given))) for given in instance.inputs(node))
-        for node in space.nodes
+    inputs = space.instance.inputs
+    return Known(
+        space,
+        tuple(tuple(_move(space, node, g) for g in inputs(node)) for node in space.nodes),
     )
-    return Known(space, tuple(moves))
+
+
+def _move(space: StateSpace, node: Coordinator, given: Input) -> Move:
+    instance: Instance = space.instance
+    outcomes = _outcomes(instance, node, given)
+    responses = {_normal(instance.profile, o.responses, given) for o in outcomes}
+    states = [o.coordinator for o in outcomes if instance.admits(o.coordinator)]
+    return Move(
+        given,
+        tuple(outcomes),
+        frozenset(rule for o in outcomes for rule in (*o.fired, *o.reasons)),
+        tuple(space.numbers[instance.canonical(state).node] for state in states)
+        if len(responses) == len(outcomes)
+        else None,
+    )
+
+
+def only_with(profile: Profile, edit: Edit) -> str | None:
+    """The rule without which a step is as it was before the edit; None if there is no such rule."""
+    if isinstance(edit, Exchange):
+        return edit.first
+    if isinstance(edit, DropRule | ChangeAnswer | DropEffect) and edit.rule in profile.rules:
+        return edit.rule
+    return None
 
 
 class _Pair(NamedTuple):
@@ -71,10 +107,11 @@ class _Pair(NamedTuple):
 class Product:
     """The search through the product of one instance."""
 
-    def __init__(self, given: Known, edited: Profile) -> None:
+    def __init__(self, given: Known, edit: Edit) -> None:
         self._known = given
-        self._instance = given.instance
-        self._edited = edited
+        self._instance: Instance = given.space.instance
+        self._edited = self._instance.profile.edited(edit)
+        self._only_with = only_with(self._instance.profile, edit)
         self._pairs = [_Pair(given.space.nodes[0], given.space.nodes[:1], 0, -1, None, 0)]
         self._seen: set[object] = {0}
         self._different = 0
@@ -88,13 +125,20 @@ class Product:
             UndecidedError: there are too many pairs.
         """
         for number, pair in enumerate(self._pairs):  # which grows meanwhile
-            for given, kafka in self._moves(pair):
-                for ours in self._ours(pair.ours, given):
-                    if not self._follow(number, given, ours, kafka):
-                        return (*self._inputs_to(number), given)
+            for move in self._moves(pair):
+                if move.targets is not None and self._is_as_before(move):
+                    for node in move.targets:
+                        self._add_node(number, move.given, node)
+                    continue
+                for ours in self._ours(pair.ours, move.given):
+                    if not self._follow(number, move.given, ours, move.outcomes):
+                        return (*self._inputs_to(number), move.given)
         return None
 
-    def _moves(self, pair: _Pair) -> Iterator[tuple[Input, tuple[Outcome, ...]]]:
+    def _is_as_before(self, move: Move) -> bool:
+        return self._only_with is not None and self._only_with not in move.rules
+
+    def _moves(self, pair: _Pair) -> Iterator[Move]:
         if pair.node is not None:
             yield from self._known.moves[pair.node]
             return
@@ -104,7 +148,7 @@ class Product:
                 each._replace(request_id=1_000 + pair.depth) if isinstance(each, Request) else each
             )
             kafka = (o for state in pair.allowed for o in _outcomes(self._instance, state, given))
-            yield given, tuple(kafka)
+            yield Move(given, tuple(kafka))
 
     def _ours(self, state: Coordinator, given: Input) -> list[Outcome]:
         found = successors(state, given, self._edited, self._instance.config)
@@ -133,19 +177,27 @@ class Product:
     def _add(
         self, number: int, given: Input, state: Coordinator, allowed: tuple[Coordinator, ...]
     ) -> None:
-        node = None
-        if allowed == (state,):
-            node = self._known.space.numbers[self._instance.canonical(state).node]
-            state = self._known.space.nodes[node]
-        key = node if node is not None else _key(state, allowed)
+        # What clients send in one of several states of Kafka may lead another one out of the graph.
+        node = self._known.space.numbers.get(self._instance.canonical(state).node)
+        if allowed == (state,) and node is not None:
+            self._add_node(number, given, node)
+            return
+        key = _key(state, allowed)
         if key in self._seen:
             return
         self._seen.add(key)
-        self._different += node is None
+        self._different += 1
         if self._different > MOST_PAIRS:
             raise UndecidedError
         depth = self._pairs[number].depth + 1
-        self._pairs.append(_Pair(state, allowed, node, number, given, depth))
+        self._pairs.append(_Pair(state, allowed, None, number, given, depth))
+
+    def _add_node(self, number: int, given: Input, node: int) -> None:
+        if node in self._seen:
+            return
+        self._seen.add(node)
+        state, depth = self._known.space.nodes[node], self._pairs[number].depth + 1
+        self._pairs.append(_Pair(state, (state,), node, number, given, depth))
 
     def _inputs_to(self, number: int) -> tuple[Input, ...]:
         found: list[Input] = []
