@@ -41,6 +41,9 @@ for number, handler in (
     if signal.getsignal(number) is signal.SIG_IGN:
         signal.signal(number, handler)
 
+# Each of the programs that tests start would compile all modules again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 OWN_FOLDER = pytest.StashKey[str]()
 DESELECTED = pytest.StashKey[int]()
 EXPENSIVE = ("slow", "spark", "external")
