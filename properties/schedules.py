@@ -51,8 +51,23 @@ def virtual_time(run: Verification) -> None:
     minimise(run)
 
 
+class _SharedBrokerFailedError(Exception):
+    """One of the tests that run at the same time has made their broker fail."""
+
+
 def real_time(run: Verification) -> None:
-    """Verify a port on a real clock, with concurrent tests."""
+    """Verify a port on a real clock, with concurrent tests.
+
+    If one of them makes their broker hang or end, they start again, each on a broker of its own.
+    """
+    try:
+        _real_time(run, share=True)
+    except _SharedBrokerFailedError:
+        run.findings.clear()
+        _real_time(run, share=False)
+
+
+def _real_time(run: Verification, *, share: bool) -> None:
     run.explore(lambda: real_clock_instances(run.profile, run.settings.members, broker_of(run)))
     (coverage,) = run.coverages.values()
     done = run.progress("sequences on a real clock", run.settings.examples)
@@ -60,13 +75,23 @@ def real_time(run: Verification) -> None:
     def walk(_number: int) -> None:
         with run.port() as port:
             for steps, finding in tour(coverage, port, run.settings.steps):
+                if finding is not None and share and run.source.separate():
+                    raise _SharedBrokerFailedError
                 run.count_tour(coverage, steps)
                 run.count(steps, finding)
                 done(1)
                 return
 
+    def walk_on(number: int) -> None:
+        try:
+            walk(number)
+        except PortUnavailableError:
+            if share and run.source.separate():
+                raise _SharedBrokerFailedError from None
+            raise
+
     with run.pool(CONCURRENT) as pool:
-        list(pool.map(walk, range(run.settings.examples)))
+        list(pool.map(walk_on, range(run.settings.examples)))
     minimise_concurrently(run, CONCURRENT)
 
 

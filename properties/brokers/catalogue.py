@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache, partial
+from queue import Empty, Queue
 from threading import Event, Lock
 from typing import Final
 
@@ -21,8 +23,10 @@ from groupcheck.properties.brokers.definition import (
     wait_for_address,
 )
 from groupcheck.properties.brokers.supervised import Supervised
+from groupcheck.properties.ports.connection import WAKE_S, raise_if_interrupted
 from groupcheck.properties.ports.port import PortUnavailableError
 
+MOST_BROKERS: Final = 12  # of one definition that run at the same time
 MAIN: Final = ("groupcheck", "serve")
 SERVE: Final = ("aiokafka", "kio")  # modules of groupcheck[serve]
 WIRE: Final = ("kafka", "platformdirs")  # modules of groupcheck[wire]
@@ -51,22 +55,19 @@ def listing() -> list[BrokerListing]:
     return [*found, BrokerListing("librdkafka-mock", title, "2.7", needs, absent)]
 
 
-class SharedBroker:
-    """One broker for all ports of a source; the first port starts it.
+class Broker:
+    """A broker that the first call of `address` starts.
 
-    Raises:
-        PortUnavailableError: it cannot run here, or cannot be downloaded or built.
+    `has_failed` says whether it was started again because it did not answer.
     """
 
-    def __init__(self, definition: BrokerDefinition, given: Mapping[str, int]) -> None:
-        why_not = missing(definition)
-        if why_not is not None:
-            msg = f"{definition.name} needs {definition.needs}: {why_not}"
-            raise PortUnavailableError(msg)
-        definition.prepare(to_stderr)
-        self.interrupted = Event()
+    def __init__(
+        self, definition: BrokerDefinition, settings: Mapping[str, int], interrupted: Event
+    ) -> None:
+        self.interrupted = interrupted
+        self.has_failed = False
         self._definition = definition
-        self._settings = {**definition.settings, **given}
+        self._settings = settings
         self._lock = Lock()
         self._running: Running | None = None
 
@@ -102,7 +103,7 @@ class SharedBroker:
             if running is None or running.address != address:
                 pass  # another port has done so
             elif running.ended or not answers(address, self.interrupted):
-                self._running = None
+                self._running, self.has_failed = None, True
                 running.stop()
         return self.address()
 
@@ -112,6 +113,64 @@ class SharedBroker:
             running, self._running = self._running, None
         if running is not None:
             running.stop()
+
+
+class Brokers:
+    """The brokers of a source: one for all its ports, and if that one fails, one for each port.
+
+    Many tests run at the same time, and only one of them has made the shared broker fail.
+
+    Raises:
+        PortUnavailableError: the broker cannot run here, or cannot be downloaded or built.
+    """
+
+    def __init__(self, definition: BrokerDefinition, given: Mapping[str, int]) -> None:
+        why_not = missing(definition)
+        if why_not is not None:
+            msg = f"{definition.name} needs {definition.needs}: {why_not}"
+            raise PortUnavailableError(msg)
+        definition.prepare(to_stderr)
+        self.interrupted = Event()
+        self._new = partial(Broker, definition, {**definition.settings, **given}, self.interrupted)
+        self.shared = self._new()
+        self._are_separate = False
+        self._started: list[Broker] = []
+        self._idle: Queue[Broker] = Queue()
+        self._lock = Lock()
+
+    def take(self) -> Broker:
+        """Return the broker for a port: the shared one, or one that no other port uses.
+
+        Raises:
+            PortUnavailableError: the wait for one was interrupted.
+        """
+        with self._lock:
+            if not self._are_separate:
+                return self.shared
+            if self._idle.empty() and len(self._started) < MOST_BROKERS:
+                self._started.append(self._new())
+                return self._started[-1]
+        while True:
+            raise_if_interrupted(self.interrupted)
+            with suppress(Empty):
+                return self._idle.get(timeout=WAKE_S)
+
+    def give_back(self, broker: Broker) -> None:
+        """Allow other ports to use a broker."""
+        if broker is not self.shared:
+            self._idle.put(broker)
+
+    def separate(self) -> bool:
+        """Return whether the shared broker fails: then each further port has one of its own."""
+        self.shared.replaced(self.shared.address())
+        with self._lock:
+            self._are_separate |= self.shared.has_failed
+            return self._are_separate
+
+    def stop(self) -> None:
+        """End every broker."""
+        for broker in [self.shared, *self._started]:
+            broker.stop()
 
 
 def _served() -> list[BrokerDefinition]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
@@ -41,7 +42,8 @@ class PortSource(NamedTuple):
     `health_check` checks whether the coordinator is up; `clear_broker_info` drops what is cached of
     it, which a restart may change; `restart` starts it again after it has ended, if this process
     started it. If `typed`, another process can make the same ports from `spec` and the run's seed.
-    `profile` is the version of a known broker.
+    `profile` is the version of a known broker. `separate` returns whether a broker that this
+    process has started fails: then each further port has one of its own.
     """
 
     spec: str
@@ -55,6 +57,7 @@ class PortSource(NamedTuple):
     clear_broker_info: Callable[[], None] = lambda: None
     restart: Callable[[], None] | None = None
     profile: str | None = None
+    separate: Callable[[], bool] = lambda: False
 
     @property
     def real_time(self) -> bool:
@@ -181,7 +184,8 @@ def _wire_source(
 
 def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
     """Return the source of a broker that is started by name; None if there is no such broker."""
-    from groupcheck.properties.brokers.catalogue import SharedBroker, definitions
+    from groupcheck.properties.brokers.catalogue import Brokers, definitions
+    from groupcheck.properties.ports.wire import WirePort
 
     name, _, query = spec.partition("?")
     definition = definitions().get(name)
@@ -192,18 +196,43 @@ def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
     if unknown := next((name for name in given if name not in definition.settings), None):
         msg = f"{spec!r}: {definition.title} has no setting {unknown}"
         raise UnknownPortError(msg)
-    shared = SharedBroker(definition, given)
+    brokers = Brokers(definition, given)
+    shared = brokers.shared
     unreported = {k: given.get(k, v) for k, v in definition.unreported.items()}
+    options: dict[str, Any] = {"settings": unreported, "null_as_empty": definition.null_as_empty}
     source = _wire_source(
         spec,
         shared.address,
         shared.interrupted,
         tolerances,
-        settings=unreported,
-        null_as_empty=definition.null_as_empty,
         replaced=shared.replaced,
+        **options,
     )
-    return source._replace(stop=shared.stop, profile=definition.profile, restart=shared.restart)
+
+    def connect() -> Port:
+        broker = brokers.take()
+        if broker is shared:
+            return source.connect()
+        try:
+            return WirePort(
+                *broker.address(),
+                tolerances=tolerances,
+                interrupted=brokers.interrupted,
+                replaced=broker.replaced,
+                released=partial(brokers.give_back, broker),
+                **options,
+            )
+        except BaseException:
+            brokers.give_back(broker)
+            raise
+
+    return source._replace(
+        connect=connect,
+        stop=brokers.stop,
+        profile=definition.profile,
+        restart=shared.restart,
+        separate=brokers.separate,
+    )
 
 
 def _librdkafka_mock(spec: str, tolerances: Tolerances) -> PortSource:

@@ -78,6 +78,7 @@ class WirePort:
             stay open for the next test, if the cluster has one broker.
         replaced: starts the broker at an address again if it hangs or has ended, and returns its
             address; for a broker that this process has started.
+        released: called at shutdown, when the port needs its broker no longer.
     """
 
     real_time = True
@@ -95,6 +96,7 @@ class WirePort:
         interrupted: Event | None = None,
         broker_info: BrokerInfoCache | None = None,
         replaced: Callable[[tuple[str, int]], tuple[str, int]] | None = None,
+        released: Callable[[], None] = lambda: None,
     ) -> None:
         self._bootstrap = (host, port)
         self.tolerances = tolerances
@@ -107,6 +109,7 @@ class WirePort:
         self._interrupted = interrupted or Event()
         self._broker_info = broker_info
         self._replaced = replaced
+        self._released = released
         self._reuses_connections = False
         self._connections: list[Connection[Request]] = []
         self._selector: selectors.BaseSelector | None = None
@@ -213,7 +216,7 @@ class WirePort:
         """End the test: close the connections that the next test cannot use."""
         self._producers.close()
         if not self._reuses_connections or self._selector is None:
-            self.shutdown()
+            self._disconnect()
             return
         # A connection with nothing in flight is readable only when the broker has closed it.
         ready = {key.fd for key, _ in self._selector.select(0)}
@@ -225,6 +228,11 @@ class WirePort:
 
     def shutdown(self) -> None:
         """End the test and close every connection."""
+        self._disconnect()
+        released, self._released = self._released, lambda: None
+        released()
+
+    def _disconnect(self) -> None:
         for connection in self._connections:
             connection.close()
         self._connections.clear()
@@ -246,7 +254,7 @@ class WirePort:
             PortUnavailableError,
             codec.MalformedAnswerError,
         ) as error:
-            self.shutdown()
+            self._disconnect()
             msg = f"{_url(*self._bootstrap)} cannot be tested: {_reason(error)}"
             raise PortUnavailableError(msg) from error
 
@@ -254,7 +262,7 @@ class WirePort:
         """Choose an unused group; return the settings of its coordinator, from the cache if any."""
         info = self._broker_info and self._broker_info.get()
         if not info or info.address != self._info.address:
-            self.shutdown()
+            self._disconnect()
         self._names = GroupNames()
         self._reuses_connections = info is not None
         self._info = info or self._discover()

@@ -21,6 +21,7 @@ from groupcheck.model.instances.inputs import PROTOCOLS
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupRequest, Request
 from groupcheck.properties.brokers import catalogue, definition, isolated
 from groupcheck.properties.brokers.definition import SETTINGS, free_port
+from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.settings import BrokerSettings
 from groupcheck.properties.ports.source import PortSource, port_source
@@ -46,6 +47,25 @@ print("ready", flush=True)
 connection, _ = listening[1].accept()
 connection.sendall(connection.recv(100))
 listening[0].accept()
+"""
+# A conforming broker that fails at a JoinGroup without protocols; it is given the tests' folder.
+FAILING = """
+import os, sys
+from threading import Event, Lock
+sys.path.insert(0, sys.argv[1])
+from groupcheck.implementation.core.config import Config
+from support.wire_broker import CoordinatorBroker
+
+def fails(asked):
+    with whole:
+        if asked.name == "JoinGroupRequest" and not asked.protocols:
+            {harm}
+    return respond(asked)
+
+broker, whole = CoordinatorBroker(Config(group_initial_rebalance_delay_ms=0)), Lock()
+respond, broker.speak = broker.speak, fails
+print("listening on 127.0.0.1:%d" % broker.port, flush=True)
+broker.serve_forever(0.01)
 """
 KAFKAS = ("kafka:4.1", "kafka:2.7", "kafka:0.10.2", "serve", "serve:4.1")
 
@@ -152,7 +172,9 @@ def test_broker_with_many_differences_is_verified_to_the_end(
     spec: str, unsupported: list[str], assumed: int
 ) -> None:
     with _started(spec, Tolerances(answer_ms=1_000)) as source:
-        result = _verified(source)
+        settings = Settings(source.profile or "", examples=SEQUENCES, steps=30)
+        result = Verification(source, settings).run()
+    assert result.ended_early == ""
     assert len(result.findings) > 5
     assert sorted(result.unsupported) == unsupported
     assert len(result.assumed_defaults) == assumed
@@ -164,7 +186,7 @@ def test_broker_that_ends_or_hangs_is_started_again(
     harm: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(definition, "ANSWER_S", 0.5)
-    shared = catalogue.SharedBroker(catalogue.definitions()["serve"], {})
+    shared = catalogue.Broker(catalogue.definitions()["serve"], SETTINGS, Event())
     first = shared.address()
     tolerances = Tolerances(answer_ms=500)
     ports = [
@@ -183,6 +205,34 @@ def test_broker_that_ends_or_hangs_is_started_again(
         assert shared.replaced(first) == shared.replaced(second) == second
     finally:
         shared.stop()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("harm", ["os._exit(1)", "Event().wait()"])
+def test_broker_that_one_request_ends_or_hangs_is_verified_on_the_others(
+    harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(FAILING.format(harm=harm))
+    starts = []
+
+    def launch(programs: Supervised, _settings: object, interrupted: Event) -> tuple[str, int]:
+        starts.append(programs)
+        programs.start("failing", [sys.executable, str(program), str(Path(__file__).parents[2])])
+        return definition.wait_for_address(programs, "failing", "listening on", interrupted)
+
+    monkeypatch.setattr(definition, "ANSWER_S", 2.0)
+    failing = catalogue.definitions()["serve"]._replace(launch=launch)
+    monkeypatch.setitem(catalogue.definitions(), "failing", failing)
+    with _started("failing", Tolerances(answer_ms=2_000, late_ms=5_000)) as source:
+        result = Verification(source, Settings("2.7", members=1, examples=100)).run()
+    assert result.ended_early == ""
+    assert 1 <= len(result.findings) <= 2
+    for finding in result.findings:
+        request: Any = finding.sequence.steps[-1]
+        assert (request.api, request.body.protocols) == ("JoinGroup", ())
+    assert result.covered_transitions > 0.9 * result.transitions
+    assert len(starts) > 2
 
 
 @needs_broker("mokapi")
