@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import pytest
 
 from groupcheck.cli import main
-from support.progress import LINE, without_progress
+from support.progress import without_progress
 
 TESTS: Final = Path(__file__).parent.parent
 
@@ -21,7 +21,6 @@ class Done(NamedTuple):
     status: int
     out: str
     err: str
-    progress: str = ""
 
 
 @pytest.fixture
@@ -31,8 +30,7 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Done]:
     def run_command(*arguments: object) -> Done:
         status = main([str(argument) for argument in arguments])
         printed = capsys.readouterr()
-        progress = "".join(LINE.findall(printed.err))
-        return Done(status, printed.out, without_progress(printed.err), progress)
+        return Done(status, printed.out, without_progress(printed.err))
 
     return run_command
 

@@ -16,6 +16,7 @@ from typing import Any, Final
 
 import pytest
 
+from groupcheck.cli import main
 from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
@@ -235,11 +236,12 @@ def test_characters_that_a_terminal_cannot_encode_are_escaped() -> None:
 
 
 def test_findings_and_progress_are_lines_on_standard_error(
-    run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("groupcheck.reports.progress.INTERVAL_S", 0)
-    done = run("verify", f"{SMALL}:HeartbeatsOnly", "--json", *QUICK)
-    lines = done.progress.splitlines()
+    main(["verify", f"{SMALL}:HeartbeatsOnly", "--json", *QUICK])
+    done = capsys.readouterr()
+    lines = done.err.splitlines()
     assert "running    exploring the model: 1" in lines
     assert "running    random sequences: 5 of 5; 1 finding so far" in lines
     found = [line for line in lines if line.startswith("found ")]
