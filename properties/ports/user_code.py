@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from time import monotonic
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Final, NoReturn
 
 from groupcheck.properties.ports.port import PortUnavailableError
@@ -190,13 +190,12 @@ def _alarm(limit_s: float) -> Iterator[None]:
     ):
         yield
         return
-    rang = False
-    inside = True
+    rang = inside = False
 
     def ring(_number: int, frame: FrameType | None) -> None:
         nonlocal rang
         rang = True
-        if inside and frame is not None and frame.f_code.co_name == GC_CALLBACK:
+        if inside and frame is not None and _is_too_early(frame.f_code):
             signal.setitimer(signal.ITIMER_REAL, RETRY_S, REPEAT_S)
         elif inside:
             raise TooLongError
@@ -206,6 +205,7 @@ def _alarm(limit_s: float) -> Iterator[None]:
     # The alarm repeats, for a port that swallows the first one (a bare `except:`) and goes on.
     left_s, interval_s = signal.setitimer(signal.ITIMER_REAL, limit_s, REPEAT_S)
     try:
+        inside = True
         yield
     finally:
         inside = False
@@ -215,3 +215,8 @@ def _alarm(limit_s: float) -> Iterator[None]:
         signal.setitimer(signal.ITIMER_REAL, left_s, interval_s)
     if rang:
         raise TooLongError
+
+
+def _is_too_early(code: CodeType) -> bool:
+    """Whether an exception in this code would be lost, or would keep the alarm from being reset."""
+    return code.co_name == GC_CALLBACK or code.co_filename == contextlib.__file__

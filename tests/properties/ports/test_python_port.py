@@ -495,6 +495,29 @@ def test_factory_that_fails_at_open_is_unavailable() -> None:
         PythonPort(lambda: 1 / 0).open("2.7", {})
 
 
+def test_alarm_at_the_end_of_a_guarded_block_is_postponed_and_the_handler_is_reset() -> None:
+    before = signal.getsignal(signal.SIGALRM)
+    rang: list[BaseException] = []
+
+    @contextlib.contextmanager
+    def frame_of_contextlib() -> Iterator[Any]:
+        yield sys._getframe(1)
+
+    def ring() -> None:
+        handler: Any = signal.getsignal(signal.SIGALRM)
+        with frame_of_contextlib() as frame:
+            try:
+                handler(signal.SIGALRM, frame)
+            except TooLongError as early:
+                rang.append(early)
+        time.sleep(10)
+
+    with pytest.raises(TooLongError), user_code_guard(30):
+        ring()
+    assert not rang
+    assert signal.getsignal(signal.SIGALRM) is before
+
+
 def test_alarm_during_hypothesis_garbage_collection_callback_is_not_lost() -> None:
     rang: list[BaseException] = []
 
