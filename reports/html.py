@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+from functools import cache
 from importlib.resources import files
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 from xml.etree.ElementTree import tostring
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from groupcheck import __version__
@@ -84,18 +85,22 @@ class Guard(NamedTuple):
     description: str
 
 
-def as_html(saved: ResultRecord, changed: Changes, graphs: Again) -> str:
-    """The page; `graphs` are those of the result's instances, if they are known."""
-    environment = Environment(
+@cache
+def _template() -> Template:
+    return Environment(
         loader=PackageLoader("groupcheck.reports", "page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
-    )
+    ).get_template("page.html.j2")
+
+
+def as_html(saved: ResultRecord, changed: Changes, graphs: Again) -> str:
+    """The page; `graphs` are those of the result's instances, if they are known."""
     arrows = reasoned(graphs.known) if graphs.known else []
     explored = _explored(saved)
     page = files("groupcheck.reports") / "page"
-    return environment.get_template("page.html.j2").render(
+    return _template().render(
         saved=saved,
         port=bounded(saved.port),
         verdict=bounded(saved.verdict),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Collection, Mapping
 from random import Random
-from typing import Any
+from typing import Any, Final
 
 from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator
@@ -13,7 +13,8 @@ from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.core.profiles import PROFILES
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
-from groupcheck.model.vocabulary import RESPONSES, ErrorCode, Request, Response
+from groupcheck.model.vocabulary import RESPONSES, ErrorCode, GroupView, Request, Response
+from groupcheck.properties.ports.messages import protocol_error, shorten
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
@@ -21,13 +22,17 @@ from groupcheck.properties.ports.port import (
     PortInfo,
     PortUnavailableError,
 )
+from groupcheck.properties.ports.user_code import one_line
+from groupcheck.properties.ports.well_formed import Check, check_of
+
+_VIEWS: Final = check_of(tuple[GroupView, ...])
 
 
 class BuiltinPort:
     """The built-in coordinator; implements `Port`.
 
-    A changed coordinator may do anything: what it raises, and a response that answers no request
-    or has another body than its API, is a failure of the port.
+    A changed coordinator may do anything: an exception, a response to no request, and a field of
+    another type than the vocabulary's are failures of the port.
 
     Args:
         seed: decides where Kafka allows several outcomes; the same seed makes the same choices.
@@ -42,8 +47,9 @@ class BuiltinPort:
         self._make = make
         self._options: dict[str, Any] = {}
         self._log = ControlledLog(MemoryLog())
-        self._bodies: dict[int, type] = {}  # of the responses to the requests so far
-        self._coordinator = make()
+        self._checks: dict[int, Check] = {}  # of the responses to the requests so far
+        self._views: tuple[GroupView, ...] = ()  # the last inner state that was checked
+        self._coordinator: Coordinator
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
         """Start a test with an empty coordinator.
@@ -73,14 +79,15 @@ class BuiltinPort:
             "choose": self._random.choice,
             "new_member_id": lambda prefix: f"{prefix}-{next(numbers)}",
         }
-        self._bodies = {}
+        self._checks = {}
         self._observed(self._start)
         return PortInfo("groupcheck's own coordinator", profile)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request."""
         del expected
-        self._bodies[request.request_id] = RESPONSES[request.api]
+        cls: Any = RESPONSES[request.api]
+        self._checks[request.request_id] = check_of(cls)
         return self._observed(lambda: self._coordinator.receive(request))
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
@@ -144,15 +151,35 @@ class BuiltinPort:
         """
         try:
             responses, views = call(), self._coordinator.views()
-        except Exception as error:
-            kind, reason = "port crashed", f"the coordinator raised {type(error).__name__}: {error}"
+            wrong = self._wrong(responses, views)
+        except KeyboardInterrupt:
+            raise
+        # SystemExit too, as for a port in Python.
+        except BaseException as error:
+            kind, reason = "port crashed", f"the coordinator raised {one_line(error)}"
             raise PortFailedError(kind, reason, traceback.format_exc()) from error
-        for number, body in responses:
-            if type(body) is not self._bodies.get(number):
-                kind = "protocol error"
-                reason = f"the response to request {number} is of type {type(body).__name__}"
-                raise PortFailedError(kind, reason)
+        if wrong is not None:
+            protocol_error(wrong)
         return Observation(tuple(responses), views)
+
+    def _wrong(self, responses: list[Response], views: tuple[GroupView, ...]) -> str | None:
+        """What is not valid in the responses or in the inner state."""
+        for response in responses:
+            if type(response) is not Response:
+                return f"not a response: {shorten(response)}"
+            number, body = response
+            check = self._checks.get(number)
+            if check is None:
+                return f"a response to request {shorten(number)}, which was never sent"
+            wrong = check(body)
+            if wrong is not None:
+                return f"the response to request {number}{wrong}"
+        if views != self._views:  # most steps change nothing
+            wrong = _VIEWS(views)
+            if wrong is not None:
+                return f"the inner state{wrong}"
+            self._views = views
+        return None
 
 
 def _failure(fault: Fault) -> tuple[int, ErrorCode]:

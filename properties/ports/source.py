@@ -9,7 +9,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from groupcheck.properties.ports.port import Port
+from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.settings import BrokerSettings, parse_settings
 from groupcheck.properties.tolerances import USUAL, Tolerances
 
@@ -76,9 +76,7 @@ def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> 
     """
     kind, _, rest = spec.partition(":")
     if spec == "builtin":
-        from groupcheck.properties.ports.builtin import BuiltinPort
-
-        return PortSource(spec, lambda: BuiltinPort(seed), typed=True)
+        return _builtin(spec, seed)
     if spec == "librdkafka-mock":
         return _librdkafka_mock(spec, tolerances)
     if kind == "python" and rest:
@@ -96,6 +94,17 @@ def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> 
         return broker
     msg = f"unknown PORT {spec!r}; it is one of: {', '.join(FORMS)}"
     raise UnknownPortError(msg)
+
+
+def _builtin(spec: str, seed: int) -> PortSource:
+    try:
+        from groupcheck.properties.ports.builtin import BuiltinPort
+    except Exception as error:  # a changed coordinator may fail when it is imported
+        from groupcheck.properties.ports.user_code import one_line
+
+        msg = f"cannot import the built-in coordinator: {one_line(error)}"
+        raise PortUnavailableError(msg) from error
+    return PortSource(spec, lambda: BuiltinPort(seed), typed=True)
 
 
 def factory_source(factory: Callable[[], object]) -> PortSource:
