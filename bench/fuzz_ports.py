@@ -1,7 +1,8 @@
 """Whatever a port does, groupcheck has no traceback: `python bench/fuzz_ports.py [--runs N]`.
 
 Verifies ports made by random edits of the built-in one, each in a small run, and renders each
-result in every format. Prints how the runs of each kind of port ended. Ends with status 1 if one
+result in every format. The usual 10,000 runs take about 15 minutes of two cores. Prints how the runs
+of each kind of port ended. Ends with status 1 if one
 ended in a traceback, or did not end; `--kind KIND --seed N --runs 1` repeats it, and prints the
 traceback.
 """
