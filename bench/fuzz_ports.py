@@ -1,10 +1,9 @@
 """Whatever a port does, groupcheck has no traceback: `python bench/fuzz_ports.py [--runs N]`.
 
 Verifies ports made by random edits of the built-in one, each in a small run, and renders each
-result in every format. The usual 10,000 runs take about 15 minutes of two cores. Prints how the runs
-of each kind of port ended. Ends with status 1 if one
-ended in a traceback, or did not end; `--kind KIND --seed N --runs 1` repeats it, and prints the
-traceback.
+result in every format; the usual 10,000 runs take about 15 minutes of two cores. Prints how the
+runs of each kind of port ended. Ends with status 1 if one ended in a traceback, or did not end;
+`--kind KIND --seed N --runs 1` repeats it, and prints the traceback.
 """
 
 from __future__ import annotations
