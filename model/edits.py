@@ -20,6 +20,7 @@ from groupcheck.model.engine.edits import (
     Edit,
     Exchange,
     FromVersion,
+    Sometimes,
     Toggle,
     UnknownPartError,
     single_edits,
@@ -43,6 +44,7 @@ KINDS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "from-version": FromVersion,
         "change-answer": ChangeAnswer,
         "toggle": Toggle,
+        "sometimes": Sometimes,
     }
 )
 _NAMES: Final = {kind: name for name, kind in KINDS.items()}
@@ -87,6 +89,8 @@ def as_json(edit: Edit) -> Json:
     values: Json = dict(zip(edit._fields, edit, strict=True))
     if isinstance(edit, FromVersion):
         values["other"] = edit.other.name
+    elif isinstance(edit, Sometimes):
+        values["of"] = as_json(edit.of)
     elif isinstance(edit, ChangeAnswer):
         values["fields"] = {field: _value_as_json(value) for field, value in edit.fields}
     return {"edit": name, **values}
@@ -104,6 +108,12 @@ def from_json(data: object, version: Version) -> Edit:
         raise MalformedEditError(msg)
     if data.keys() != {"edit", *kind._fields}:
         msg = f"{data['edit']}: expected the fields {', '.join(kind._fields)}, got {shown(data)}"
+        raise MalformedEditError(msg)
+    if kind is Sometimes:
+        of = from_json(data["of"], version)
+        if isinstance(of, DropRule | DropGuard | DropEffect):
+            return Sometimes(of)
+        msg = f"sometimes: expected an edit that drops something, got {shown(data['of'])}"
         raise MalformedEditError(msg)
     edit: Edit = kind(*(_FIELDS.get(name, _name)(data[name], name) for name in kind._fields))
     try:
@@ -152,6 +162,7 @@ def _value_of(field: str, given: object) -> object:
     """The value of a field of an answer: of the first API where the field has such values."""
     if given == _ANYTHING:
         return ANY
+    field = field.rpartition(".")[2]
     if field not in _types():
         msg = f"fields: no answer has a field {shown(field)}"
         raise MalformedEditError(msg)

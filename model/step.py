@@ -35,7 +35,7 @@ class Profile(NamedTuple):
     `commit_errors` map the error of an append to the answer of SyncGroup and OffsetCommit (and of
     JoinGroup and LeaveGroup); an error that they do not name is passed on. `deferred` are the rules
     whose answers wait until everything written is committed. Edited rules may act on what does not
-    exist: a step that raises one of the `impossible` has no outcome.
+    exist: a step that raises one of the `impossible` has no outcome. `edits` are those made so far.
     """
 
     name: str
@@ -49,6 +49,7 @@ class Profile(NamedTuple):
     commit_errors: Mapping[ErrorCode, ErrorCode]
     min_versions: Mapping[str, int] = WITHOUT_ZOOKEEPER
     impossible: tuple[type[Exception], ...] = ()
+    edits: tuple[Edit, ...] = ()
 
     def of(self, version: Version) -> Profile:
         """The same profile with the rules of that version."""
@@ -62,7 +63,8 @@ class Profile(NamedTuple):
         Raises:
             UnknownPartError: an edit names what the version does not have.
         """
-        return self.of(edited(self.version, edits))._replace(impossible=(Exception,))
+        changed = self.of(edited(self.version, edits))
+        return changed._replace(impossible=(Exception,), edits=(*self.edits, *edits))
 
 
 class Outcome(NamedTuple):

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
+from groupcheck.model.engine.edits import ANY
 from groupcheck.model.instances.inputs import NOBODY
 from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import Group, Member, Offset
@@ -54,7 +55,16 @@ def _symbols(member_ids: list[str], names: Names) -> list[str]:
 
 
 def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
-    """An answer in its comparable form; `names` turns member ids into symbols."""
+    """An answer in its comparable form; `names` turns member ids into symbols.
+
+    A field that may have any value stays as it is.
+    """
+    record: Any = body
+    vague = {field: ANY for field in body._fields if getattr(record, field) is ANY}
+    if vague:
+        plain: Any = normal(record._replace(**dict.fromkeys(vague, ())), names, api_version)
+        found: ResponseBody = plain._replace(**vague)
+        return found
     body = trim(body, api_version)
     if isinstance(body, JoinGroupResponse):
         listed = (m._replace(member_id=_symbol(m.member_id, names)) for m in body.members)

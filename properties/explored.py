@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
-from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.instances.instance import Instance, feature_instances, virtual_time_instances
 from groupcheck.model.instances.small import small_instances
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import Settings
+
+# By deviations an instance may have so many times the states.
+MOST_GROWTH: Final = 4
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,21 @@ def explored(
     """Explore the instances; `done` receives the number of states found since its last call."""
     found = {name: explore(each, done) for name, each in instances.items()}
     return Explored(found, {name: StateGraph(space) for name, space in found.items()})
+
+
+def with_deviations(given: Explored, model: Profile, done: Callable[[int], None]) -> Explored:
+    """The same instances, explored with the rules of another profile."""
+    found = {name: _deviating(space, model, done) for name, space in given.spaces.items()}
+    return Explored(found, {name: StateGraph(space) for name, space in found.items()})
+
+
+def _deviating(space: StateSpace, model: Profile, done: Callable[[int], None]) -> StateSpace:
+    """The space of an instance by other rules; if that is too large, the space as it is."""
+    instance = space.instance._replace(profile=model)
+    try:
+        return explore(instance, done, most_states=MOST_GROWTH * len(space.nodes))
+    except TooManyStatesError:
+        return space
 
 
 def virtual(profile: Profile, settings: Settings) -> dict[str, Instance]:

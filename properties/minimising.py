@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
+from groupcheck.properties.deviations.deviating import deviating
+from groupcheck.properties.deviations.search import Deviations, ObservedTest
 from groupcheck.properties.findings.canonicalise import canonicalise
-from groupcheck.properties.findings.finding import Finding, keep, length_of
-from groupcheck.properties.findings.shrink import shrink
-from groupcheck.properties.ports.port import Port
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.shrink import Trial, shrink
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 
@@ -27,82 +29,130 @@ MOST_HANGS: Final = 3
 Replay = Callable[[Sequence], Finding | None]
 
 
-def minimise(run: Verification) -> None:
-    """Make the findings minimal and canonical, on one port in virtual time."""
-    raw = run.kept()
-    if not raw:
-        return
-    done = run.progress("making findings minimal", len(raw))
-    canonical: dict[tuple[str, ...], Finding] = {}
+class Replayer(NamedTuple):
+    """How sequences are run again: `replays` returns what each finds, `each` does all of a list.
+
+    Where the same sequence may end otherwise (`varies`), a finding that does not recur is dropped.
+    """
+
+    replays: Callable[[list[Sequence]], Iterable[Finding | None]]
+    each: Callable[[Callable[[Finding], None], list[Finding]], object]
+    varies: bool = False
+
+
+@contextmanager
+def one_by_one(run: Verification) -> Iterator[Replayer]:
+    """One port in virtual time runs all sequences, until it hangs too often."""
     with run.port() as port:  # in this thread, where a port that hangs can be interrupted
-        replays = _Replays(run, port)
-        for key in [finding.key for finding in raw]:
-            small = shrink(run.findings[key], replays.first, run.graphs)
-            if length_of(small) <= length_of(run.findings[key]):
-                run.findings[key] = small
-            small = canonicalise(run.findings[key], replays.first, run.graphs)
-            run.findings[key] = canonical[key] = small
-            done(1)
-    # A replay for another finding may have found it again, in fewer steps: the canonical one stays.
-    run.findings |= canonical
+
+        def replays(sequences: list[Sequence]) -> Iterator[Finding | None]:
+            for sequence in chain.from_iterable(repeat(s, CHANCES) for s in sequences):
+                if run.replay_hangs >= MOST_HANGS:
+                    return
+                run.check_interruption()
+                finding = replay(sequence, port)
+                run.replay_hangs += finding is not None and finding.hung
+                yield finding
+
+        yield Replayer(replays, lambda do, found: list(map(do, found)))
 
 
-class _Replays:
-    """Replays on one port, until it hangs too often."""
-
-    def __init__(self, run: Verification, port: Port) -> None:
-        self._run = run
-        self._port = port
-        self._hangs = 0
-
-    def first(self, sequences: list[Sequence], key: tuple[str, ...]) -> Finding | None:
-        """The first finding with the key."""
-        return _first(self._each(sequences), key)
-
-    def _each(self, sequences: list[Sequence]) -> Iterator[Finding | None]:
-        for sequence in chain.from_iterable(repeat(s, CHANCES) for s in sequences):
-            if self._hangs >= MOST_HANGS:
-                return
-            self._run.check_interruption()
-            finding = replay(sequence, self._port)
-            self._hangs += finding is not None and finding.hung
-            if finding is not None and finding.key in self._run.findings:
-                keep(self._run.findings, finding)  # perhaps in fewer steps than are known
-            yield finding
-
-
-def minimise_concurrently(run: Verification, concurrent: int, once: Replay | None = None) -> None:
-    """Make the findings minimal on a real clock, all at the same time; drop what does not recur.
+@contextmanager
+def concurrently(
+    run: Verification, concurrent: int, once: Replay | None = None
+) -> Iterator[Replayer]:
+    """Sequences run at the same time, on a real clock.
 
     `once` replays a sequence, by default on a port of its own.
     """
-    raw = run.kept()
-    if not raw:
-        return
-    done = run.progress("making findings minimal", len(raw))
 
     def replay_once(sequence: Sequence) -> Finding | None:
         with run.port() as port:
             return replay(sequence, port)
 
-    with run.pool(concurrent) as replays, run.pool(len(raw)) as pool:
-
-        def first(sequences: list[Sequence], key: tuple[str, ...]) -> Finding | None:
-            return _first(replays.map(once or replay_once, sequences), key)
-
-        def smallest(finding: Finding) -> None:
-            small: Finding | None = shrink(finding, first, run.graphs)
-            if small is finding:  # no replay found it again: was it an accident?
-                small = first([finding.sequence] * CHANCES, finding.key)
-            if small is None:
-                del run.findings[finding.key]
-            else:
-                run.findings[finding.key] = small
-            done(1)
-
-        list(pool.map(smallest, raw))
-    run.result.not_reproduced += len(raw) - len(run.findings)
+    with run.pool(concurrent) as pool, run.pool(max(len(run.findings), 1)) as findings:
+        yield Replayer(
+            lambda sequences: pool.map(once or replay_once, sequences),
+            lambda do, found: list(findings.map(do, found)),
+            varies=True,
+        )
 
 
-def _first(found: Iterator[Finding | None], key: tuple[str, ...]) -> Finding | None:
-    return next((finding for finding in found if finding is not None and finding.key == key), None)
+def minimise(run: Verification, how: Replayer) -> None:
+    """Replace each finding by the shortest one that has the same key."""
+    raw = [finding for finding in run.kept() if finding is not run.minimal.get(finding.key)]
+    if not raw:
+        return
+    done = run.progress("making findings minimal", len(raw))
+
+    def smallest(finding: Finding) -> None:
+        trial = _trial(how, lambda found: found.key == finding.key)
+        small: Finding | None = shrink(finding, trial, run.graphs)
+        if small is finding and how.varies:  # no replay found it again: was it an accident?
+            small = trial([finding.sequence] * CHANCES)
+        if small is None:
+            del run.findings[finding.key]
+            run.result.not_reproduced += 1
+        else:
+            run.findings[finding.key] = run.minimal[finding.key] = small
+        done(1)
+
+    how.each(smallest, raw)
+
+
+def conclude(run: Verification, how: Replayer) -> None:
+    """Make one finding of each deviation, and each finding canonical in virtual time."""
+    run.search.drop_needless()
+    run.drop_explained()
+    every = [*run.findings.values(), *run.search.findings()]
+    done = run.progress("making findings minimal", len(every))
+
+    def shortest(finding: Finding) -> None:
+        trial = _trial(how, lambda other: _is_same(run, finding, other))
+        small = shrink(finding, trial, run.graphs) if finding.cause else finding
+        if not how.varies:
+            small = canonicalise(small, trial, run.graphs)
+        small = _excusing_least(run, small._replace(cause=finding.cause))
+        run.findings[small.key] = small
+        done(1)
+
+    how.each(shortest, every)
+
+
+def _is_same(run: Verification, finding: Finding, other: Finding) -> bool:
+    """Whether another finding has the cause of this one."""
+    if finding.cause is None:
+        return other.key == finding.key
+    return run.search.explains(other)
+
+
+def _excusing_least(run: Verification, finding: Finding) -> Finding:
+    """The finding with the fewest other deviations that its sequence needs to be excused."""
+    *before, _last = finding.exchanges or (None,)
+    test = ObservedTest.of(finding)._replace(exchanges=tuple(before))
+    excused = finding.sequence.deviations
+    if test.allowed_by(run.profile):
+        excused = ()
+    for each in excused:
+        fewer = tuple(other for other in excused if other is not each)
+        if test.allowed_by(deviating(run.profile, fewer)):
+            excused = fewer
+    return _with_excused(run, finding, excused)
+
+
+def _with_excused(run: Verification, finding: Finding, excused: Deviations) -> Finding:
+    """The finding as it is if only these deviations are excused."""
+    if excused == finding.sequence.deviations:
+        return finding
+    if finding.failure is not None:
+        return finding._replace(sequence=finding.sequence._replace(deviations=excused))
+    found = ObservedTest.of(finding).finding(deviating(run.profile, excused))
+    return finding if found is None else found._replace(cause=finding.cause)
+
+
+def _trial(how: Replayer, is_same: Callable[[Finding], bool]) -> Trial:
+    def trial(sequences: list[Sequence]) -> Finding | None:
+        found = how.replays(sequences)
+        return next((each for each in found if each is not None and is_same(each)), None)
+
+    return trial

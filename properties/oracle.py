@@ -147,28 +147,6 @@ class Oracle(engine.Oracle[Outcome]):
         other.requests = dict(self.requests)
         return other
 
-    def pass_over(self, rejection: Rejection, seen: Observation) -> bool:
-        """Continue after an answer that is not allowed; False if the next state is unknown.
-
-        It is known only if the port differs from Kafka in its answer and in nothing else: each
-        expected answer is there, its error and its fields of the group are the expected ones, and
-        so is the inner state, if the port shows it.
-        """
-        nearest = min((d.distance for d in rejection.differences), default=SILENCE)
-        self._agreed = (None, None)
-        view = None if seen.groups is None else view_of(seen.groups)
-        kept = [
-            outcome
-            for outcome, difference in zip(rejection.outcomes, rejection.differences, strict=True)
-            if difference.distance == nearest < SILENCE
-            and difference.reported_only
-            and (
-                seen.groups is None
-                or differing_field(outcome.coordinator.group, view, self.names) is None
-            )
-        ]
-        return self.keep(kept)
-
     def _successors(self, state: Coordinator, given: Input) -> list[Outcome]:
         return successors(state, given, self.profile, self.config)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from groupcheck.model.engine.edits import ANY
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
     JoinGroupResponse,
@@ -28,8 +29,9 @@ def agree(allowed: ResponseBody, answer: ResponseBody, at: WalkState) -> bool:
 
 
 def _joins_agree(allowed: Any, answer: Any, at: WalkState) -> bool:  # noqa: ANN401
-    names = at.names
-    generation = allowed[1] if allowed[0] or allowed[1] < 0 else allowed[1] + at.cut
+    names, generation = at.names, allowed[1]
+    if generation is not ANY and not allowed[0] and generation >= 0:
+        generation += at.cut
     return (
         generation == answer[1]
         and allowed[0] == answer[0]
@@ -54,6 +56,8 @@ def _descriptions_agree(allowed: Any, answer: Any, at: WalkState) -> bool:  # no
 
 def _listed_alike(ours: Any, theirs: Any, at: WalkState) -> bool:  # noqa: ANN401
     """Whether two lists have the same members in any order; one id may be unrevealed."""
+    if ours is ANY:
+        return True
     if not ours or not theirs:
         return not ours and not theirs
     if len(ours) != len(theirs):
@@ -100,6 +104,8 @@ def _led_otherwise(allowed: Any, answer: Any, at: WalkState) -> bool:  # noqa: A
 
 def _shifted(body: ResponseBody, cut: int) -> ResponseBody:
     """An answer with its generation as it is where so many are cut."""
-    if isinstance(body, JoinGroupResponse) and not body.error_code and body.generation_id >= 0:
-        return body._replace(generation_id=body.generation_id + cut)
+    if isinstance(body, JoinGroupResponse) and not body.error_code:
+        generation: Any = body.generation_id
+        if generation is not ANY and generation >= 0:
+            return body._replace(generation_id=generation + cut)
     return body

@@ -187,6 +187,8 @@ class Result:
     outages: list[Outage] = field(default_factory=list)  # of the coordinator, in a long run
     code: Code | None = None  # of the port, if its code coverage was measured
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds
+    known: tuple[str, ...] = ()  # deviations that the port was known to have
+    fixed: tuple[str, ...] = ()  # those of them that it no longer has
 
     @property
     def transitions(self) -> int:
@@ -198,8 +200,13 @@ class Result:
         """How many of them the port covered."""
         return sum(each.transitions.covered for each in self.instances)
 
+    def is_known(self, finding: Finding) -> bool:
+        """Whether the cause of a finding was known before the run."""
+        return finding.cause is not None and str(finding.cause) in self.known
+
     @property
     def conforms(self) -> bool:
-        """Whether the run was complete, the port answered a request, and nothing was found."""
+        """Whether the run was complete, the port answered a request, and nothing new was found."""
         covered = any(each.transitions.requests_covered for each in self.instances)
-        return self.answered and covered and not self.findings and not self.ended_early
+        new = any(not self.is_known(finding) for finding in self.findings)
+        return self.answered and covered and not new and not self.ended_early

@@ -6,7 +6,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple, TypeGuard
 
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
@@ -48,7 +47,7 @@ class UnfairError(NotReplayedError):
 class Checks:
     """The checks of a test: its exchanges, and the oracle that allows them.
 
-    It goes past the findings of the keys in `past`.
+    The profile may be edited: its edits are deviations of the port, which are no findings.
     """
 
     def __init__(
@@ -56,13 +55,10 @@ class Checks:
         profile: Profile,
         broker: Mapping[str, int],
         tolerances: Tolerances | None = None,
-        past: Collection[tuple[str, ...]] = (),
     ) -> None:
         self.broker = dict(broker)
         self.oracle = Oracle(profile, broker, tolerances)
         self.exchanges: list[Exchange] = []
-        self._past = past
-        self._passed: set[tuple[str, ...]] = set()
 
     def observe(self, given: Input, allowed: list[Outcome], seen: Observation) -> None:
         """Check what came of an input; `allowed` are the outcomes that the oracle predicts.
@@ -74,11 +70,7 @@ class Checks:
         try:
             self.oracle.accept(given, allowed, seen)
         except DivergedError as diverged:
-            finding = self._finding(diverged.rejection)
-            if finding.key not in self._past or not self.oracle.pass_over(diverged.rejection, seen):
-                raise FoundError(finding) from diverged
-            self._passed.add(finding.key)
-            self.exchanges[-1] = Exchange(given, seen, passed_over=True)
+            raise FoundError(self._finding(diverged.rejection)) from diverged
 
     def failed(
         self, failure: PortFailedError, given: Input | None = None, during: str = ""
@@ -98,7 +90,7 @@ class Checks:
     ) -> Finding:
         steps = tuple(exchange.given for exchange in self.exchanges)
         return Finding(
-            Sequence(self.oracle.profile.name, self.broker, steps, tuple(sorted(self._passed))),
+            Sequence(self.oracle.profile.name, self.broker, steps, self.oracle.profile.edits),
             tuple(self.exchanges),
             dict(self.oracle.names),
             rejection,
@@ -116,11 +108,10 @@ class Run(Checks):
         port: Port,
         profile: Profile,
         broker: Mapping[str, int],
-        past: Collection[tuple[str, ...]] = (),
     ) -> None:
         self.port = port
         tolerances = tolerances_of(port)
-        super().__init__(profile, broker, tolerances, past)
+        super().__init__(profile, broker, tolerances)
         self._late_ms = tolerances.late_ms if tolerances else 0
         # A port with code coverage receives each step and its result.
         self._stepped: Stepped | None = getattr(port, "stepped", None)
@@ -151,7 +142,7 @@ class Run(Checks):
             return seen.unsupported
         before = self.oracle.states[0]
         self.observe(given, allowed, seen)
-        if self._stepped is not None and not self.exchanges[-1].passed_over:
+        if self._stepped is not None:
             self._stepped(before, given, self.oracle)
         return None
 
@@ -267,7 +258,7 @@ def replay_seen(sequence: Sequence, port: Port) -> Replayed:
     left_out: list[Input] = []
     number = unfair = 0
     try:
-        run = Run(port, PROFILES[sequence.profile], sequence.broker, sequence.past)
+        run = Run(port, sequence.model, sequence.broker)
         for number, step in enumerate(sequence.steps, 1):  # noqa: B007 - said if it is unfair
             if run.step(step) is not None:
                 left_out.append(step)

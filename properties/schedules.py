@@ -1,13 +1,13 @@
 """Schedules: what a verification does on its port. A long run has its own (`long_runs.long_run`).
 
-In virtual time: tours of every instance, tours past the findings, random walks, and the Hypothesis
-state machine. On a real clock: many concurrent tours of one instance. Findings are made minimal at
-the end.
+In virtual time: tours of every instance, random walks, and the Hypothesis state machine. On a real
+clock: many concurrent tours of one instance. After each, deviations that explain the findings are
+adopted, and the instances are toured again with them, until nothing new is found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,13 @@ from groupcheck.properties.findings.finding import keep
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.generators.parallel_walks import Bulk
 from groupcheck.properties.generators.tour import tour
-from groupcheck.properties.minimising import MOST_HANGS, minimise, minimise_concurrently
+from groupcheck.properties.minimising import (
+    MOST_HANGS,
+    conclude,
+    concurrently,
+    minimise,
+    one_by_one,
+)
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 
@@ -42,13 +48,24 @@ def usual(source: PortSource) -> Schedule:
 def virtual_time(run: Verification) -> None:
     """Verify a port in virtual time."""
     run.explore(lambda: virtual(run.profile, run.settings))
-    _tour(run)
-    _tour_past_findings(run)
-    if not run.is_over:
-        _walk(run)
-    if not run.is_over:
-        _run_state_machine(run)
-    minimise(run)
+    for test in (_tour, _walk, _run_state_machine):
+        if run.is_over:
+            break
+        test(run)
+        while _adopt(run):
+            _tour(run)
+    with one_by_one(run) as how:
+        minimise(run, how)
+        conclude(run, how)
+
+
+def _adopt(run: Verification) -> bool:
+    """Adopt the deviations that explain the findings; False if there are none."""
+    if run.is_over or run.has_enough or not run.findings:
+        return False
+    with one_by_one(run) as how:
+        minimise(run, how)
+    return run.adopt()
 
 
 class _SharedBrokerFailedError(Exception):
@@ -69,6 +86,18 @@ def real_time(run: Verification) -> None:
 
 def _real_time(run: Verification, *, share: bool) -> None:
     run.explore(lambda: real_clock_instances(run.profile, run.settings.members, broker_of(run)))
+    while True:
+        _tour_concurrently(run, share=share)
+        with concurrently(run, CONCURRENT) as how:
+            minimise(run, how)
+        if run.has_enough or not run.adopt():
+            break
+    with concurrently(run, CONCURRENT) as how:
+        conclude(run, how)
+
+
+def _tour_concurrently(run: Verification, *, share: bool) -> None:
+    """Tour the one instance with concurrent tests."""
     (coverage,) = run.coverages.values()
     done = run.progress("sequences on a real clock", run.settings.examples)
 
@@ -92,7 +121,6 @@ def _real_time(run: Verification, *, share: bool) -> None:
 
     with run.pool(CONCURRENT) as pool:
         list(pool.map(walk_on, range(run.settings.examples)))
-    minimise_concurrently(run, CONCURRENT)
 
 
 def broker_of(run: Verification) -> Mapping[str, int]:
@@ -113,15 +141,15 @@ def broker_of(run: Verification) -> Mapping[str, int]:
     return broker.values
 
 
-def _tour(run: Verification, past: Collection[tuple[str, ...]] = ()) -> None:
-    """Tour every instance, past the findings of these keys."""
+def _tour(run: Verification) -> None:
+    """Tour every instance."""
     hangs = 0
     transitions = ((f"transitions, {n}", each) for n, each in run.coverages.items())
     pairs = ((f"pairs of edges, {n}", each) for n, each in run.pairs.items())
     for what, coverage in chain(transitions, pairs):
         done = run.progress(what, coverage.space.transition_count)
         with run.port() as port:
-            for steps, finding in tour(coverage, port, run.settings.steps, past):
+            for steps, finding in tour(coverage, port, run.settings.steps):
                 run.count_tour(coverage, steps)
                 run.count(steps, finding)
                 done(coverage.news())
@@ -132,24 +160,11 @@ def _tour(run: Verification, past: Collection[tuple[str, ...]] = ()) -> None:
                     break
 
 
-def _tour_past_findings(run: Verification) -> None:
-    """Tour again as if wrong answers had been allowed: they may hide further findings."""
-    past: set[tuple[str, ...]] = set()
-    while not run.is_over:
-        met = set().union(*(coverage.met for coverage in run.coverages.values()))
-        if met <= past or run.has_enough:
-            return
-        past = met
-        for coverage in run.coverages.values():
-            coverage.reopen()
-        _tour(run, past)
-
-
 def _walk(run: Verification) -> None:
     """Random walks in the instances and beyond."""
     settings = run.settings
     spaces = {name: coverage.space for name, coverage in run.coverages.items()}
-    bulk = Bulk(run.source, run.profile, spaces, settings.seed, settings.walks, settings.steps)
+    bulk = Bulk(run.source, run.search.model, spaces, settings.seed, settings.walks, settings.steps)
     done = run.progress("random walks", settings.walks)
     for part in bulk.run(settings.jobs, run.check_interruption):
         run.result.sequences += part.walks
@@ -181,7 +196,7 @@ def _run_state_machine(run: Verification) -> None:
         while tests < run.settings.examples and not run.has_enough:
             finding = lockstep(
                 port,
-                run.profile,
+                run.search.model,
                 examples=run.settings.examples - tests,
                 steps=run.settings.steps,
                 seed_number=run.settings.seed + tests,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
@@ -21,6 +22,8 @@ from groupcheck.model.bodies import (
     shown,
 )
 from groupcheck.model.config import SETTINGS
+from groupcheck.model.edits import MalformedEditError, as_json
+from groupcheck.model.engine.edits import Edit
 from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.instances.inputs import GROUP_ID, NOBODY, EnvironmentInput
 from groupcheck.model.profiles import PROFILES
@@ -55,6 +58,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
+from groupcheck.properties.deviations.deviating import deviating, deviations_of
 from groupcheck.properties.ports.messages import fault_fields
 from groupcheck.properties.ports.port import Fault
 
@@ -93,13 +97,18 @@ class MalformedTraceError(ValueError):
 class Sequence(NamedTuple):
     """A test: the profile that checks it, the broker's settings, and the inputs in order.
 
-    `past` are the keys of findings that it goes past, to what is behind them.
+    `deviations` are edits of the profile: what the port does by them is no finding.
     """
 
     profile: str
     broker: Mapping[str, int]
     steps: tuple[Input, ...]
-    past: tuple[tuple[str, ...], ...] = ()
+    deviations: tuple[Edit, ...] = ()
+
+    @property
+    def model(self) -> Profile:
+        """The profile with the deviations."""
+        return deviating(PROFILES[self.profile], self.deviations)
 
     def renumbered(self) -> Sequence:
         """The same with request ids from 1 on, without gaps."""
@@ -172,7 +181,7 @@ def dump(sequence: Sequence) -> str:
         "trace": FORMAT,
         "profile": sequence.profile,
         "config": dict(sequence.broker),
-        **({"past": sequence.past} if sequence.past else {}),
+        **({"deviations": list(map(as_json, sequence.deviations))} if sequence.deviations else {}),
     }
     lines = [header, *map(step_message, sequence.steps)]
     return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
@@ -210,7 +219,7 @@ def parse(text: str, name: str) -> Sequence:
     # Not splitlines, which also splits at characters that a JSON string may hold.
     first, *rest = text.removesuffix("\n").split("\n")
     profile, broker = read_line(first, f"{name}:1", header)
-    past = read_line(first, f"{name}:1", _past)
+    deviations = read_line(first, f"{name}:1", partial(_deviations, profile))
     numbers: set[int] = set()
 
     def step(message: Json) -> Input:
@@ -220,7 +229,7 @@ def parse(text: str, name: str) -> Sequence:
     if not well_formed(steps):
         msg = f"{name}: a step uses the member id of a JoinGroup that is not before it"
         raise MalformedTraceError(msg)
-    return Sequence(profile.name, broker, steps, past)
+    return Sequence(profile.name, broker, steps, deviations)
 
 
 def read_line(line: str, where: str, take: Callable[[Json], Taken]) -> Taken:
@@ -282,14 +291,13 @@ def header(message: Json) -> tuple[Profile, dict[str, int]]:
     return PROFILES[name], {key: _natural(config[key], f"config: {key}") for key in config}
 
 
-def _past(message: Json) -> tuple[tuple[str, ...], ...]:
-    """The findings that a trace goes past, of its first line."""
-    listed = message.get("past", [])
-    keys = listed if isinstance(listed, list) else [None]
-    if not all(isinstance(key, list) and all(isinstance(n, str) for n in key) for key in keys):
-        msg = f"past must be a list of lists of strings, not {shown(listed)}"
-        raise MalformedTraceError(msg)
-    return tuple(map(tuple, keys))
+def _deviations(profile: Profile, message: Json) -> tuple[Edit, ...]:
+    """The deviations that a trace excuses, of its first line."""
+    try:
+        return deviations_of(profile, message.get("deviations", []))
+    except MalformedEditError as error:
+        msg = f"deviations: {error}"
+        raise MalformedTraceError(msg) from error
 
 
 def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -24,10 +24,11 @@ from groupcheck.properties.coverage.curve import Curve, Point
 from groupcheck.properties.coverage.kind import SHOWN
 from groupcheck.properties.coverage.pairs import PairCoverage
 from groupcheck.properties.coverage.transition_coverage import Coverage
-from groupcheck.properties.explored import Explored, explored
+from groupcheck.properties.deviations.search import KnownDeviation, ObservedTest, Search
+from groupcheck.properties.explored import Explored, explored, with_deviations
 from groupcheck.properties.findings.finding import Finding, keep, length_of
 from groupcheck.properties.interruption import interruptible
-from groupcheck.properties.minimising import minimise
+from groupcheck.properties.minimising import conclude, minimise, one_by_one
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.progress import Progress, Timed, silent
@@ -39,6 +40,7 @@ from groupcheck.properties.result import (
     Tours,
     TransitionCounts,
 )
+from groupcheck.properties.run import replay
 
 # Of the time of a run, for the search if there are findings, which are made minimal after it.
 SEARCH_SHARE: Final = 0.75
@@ -59,6 +61,7 @@ class Verification:
         wanted: selects transitions; None for all.
         schedule: what is done; None for the schedule of the port's clock.
         on_finding: receives each finding when it is found, before it is made minimal.
+        known: the deviations that the port is known to have.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - settings of one run, most of them optional
@@ -70,6 +73,7 @@ class Verification:
         wanted: Callable[[Transition], bool] | None = None,
         schedule: schedules.Schedule | None = None,
         on_finding: Callable[[Finding], None] = lambda _finding: None,
+        known: Sequence[KnownDeviation] = (),
     ) -> None:
         self.source = source
         self.settings = settings
@@ -77,6 +81,8 @@ class Verification:
         self.wanted = wanted
         self.schedule = schedule or schedules.usual(source)
         self.profile = PROFILES[settings.profile]
+        self.known = known
+        self.search = Search(self.profile, tuple(each.edit for each in known))
         self.result = Result(
             source.spec, settings, self.profile.kafka, tolerances=source.tolerances
         )
@@ -88,6 +94,8 @@ class Verification:
         self.check_interruption: Callable[[], None] = lambda: None  # also raises TimeOverError
         self._interrupted: Callable[[], None] = lambda: None
         self._given = given
+        self.replay_hangs = 0  # while findings were made minimal
+        self.minimal: dict[tuple[str, ...], Finding] = {}  # those that were made minimal
         self.test_lengths: dict[Coverage, list[int]] = {}  # in steps
         self._started = 0.0
         self._curve = Curve()
@@ -130,6 +138,7 @@ class Verification:
         """Run the schedule until the time is over."""
         self.check_interruption = self._check
         try:
+            self._confirm_known()
             self.schedule(self)
         except TimeOverError:
             self._end_in_time()
@@ -141,8 +150,11 @@ class Verification:
         try:
             if self.source.real_time and self.findings:
                 raise TimeOverError  # noqa: TRY301 - as below
-            minimise(self)
+            with one_by_one(self) as how:
+                minimise(self, how)
+                conclude(self, how)
         except TimeOverError:
+            self.findings |= {found.key: found for found in self.search.findings()}
             over += ", the findings may not be minimal"
         self.result.time_over = over
 
@@ -190,12 +202,53 @@ class Verification:
     @property
     def has_enough(self) -> bool:
         """Whether there are as many findings as are wanted."""
-        return len(self.findings) >= self.settings.max_findings
+        found = len(self.findings) + len(self.search.adopted)
+        return found >= self.settings.max_findings
 
     def explore(self, instances: Callable[[], dict[str, Instance]]) -> None:
         """Explore the instances, unless explored ones were given, and plan their coverage."""
         done = self.progress("exploring the model", None)
-        given = self._given = self._given or explored(instances(), done)
+        self._given = self._given or explored(instances(), done)
+        if self.search.adopted:
+            self._given = with_deviations(self._given, self.search.model, done)
+        self._plan(self._given)
+
+    def _confirm_known(self) -> None:
+        """Drop the known deviations that their traces do not show on the port any more."""
+        fixed: list[str] = []
+        for known in self.known:
+            excused = self.search.without(known.edit)
+            with self.port() as port:
+                finding = replay(known.trace._replace(deviations=excused), port)
+            self.count(len(known.trace.steps))
+            if finding is not None and self.search.explains(finding):
+                self.search.evidence.append(ObservedTest.of(finding))
+            else:
+                self.search.adopted = excused
+                fixed.append(str(known.edit))
+        self.result.known = tuple(str(known.edit) for known in self.known)
+        self.result.fixed = tuple(fixed)
+
+    def adopt(self) -> bool:
+        """Adopt the deviations that explain findings, and drop these; False if there are none."""
+        findings = list(self.findings.values())
+        if not self.search.learn(findings, self.coverages.values()):
+            return False
+        self.drop_explained()
+        self.explore(dict)
+        return True
+
+    def drop_explained(self) -> None:
+        """Drop the findings that the deviations explain, and excuse these in the others."""
+        before, self.findings = self.findings, {}
+        for finding in before.values():
+            again: Finding | None = finding
+            if finding.failure is None and finding.sequence.deviations != self.search.adopted:
+                again = ObservedTest.of(finding).finding(self.search.model)
+            if again is not None:
+                keep(self.findings, again)
+
+    def _plan(self, given: Explored) -> None:
         random = Random(self.settings.seed)
         for name, space in given.spaces.items():
             self.coverages[name] = Coverage(space, random, self.wanted or _any)
@@ -264,6 +317,7 @@ class Verification:
 
     def _end_early(self, why: str) -> None:
         self.result.ended_early = why
+        self.findings |= {found.key: found for found in self.search.findings()}
         self._publish()
 
     def _publish(self) -> None:

@@ -17,7 +17,7 @@ from groupcheck.reports.messages import (
     step_in_words,
 )
 from groupcheck.reports.record import Diagram, Event
-from groupcheck.reports.text import REPORTED_SEPARATELY, Labels, title, verdict
+from groupcheck.reports.text import Labels, title, verdict
 
 COORDINATOR: Final = "coordinator"
 CLIENT: Final = "client"
@@ -42,8 +42,6 @@ def diagram(finding: Finding) -> Diagram:
         events += _answers(exchange, wrong, shown, senders, numbers)
         if last:
             events += _silence(finding, senders, numbers)
-        if exchange.passed_over:
-            events.append(_note(REPORTED_SEPARATELY))
     if finding.during:
         events.append(_note(_cut(title(finding))))
     there = {

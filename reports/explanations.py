@@ -34,7 +34,7 @@ def lines(finding: Finding) -> list[str]:
     """The same as text."""
     rules, violated = explanations(finding)
     said: list[str] = []
-    if rules:
+    if rules and finding.cause is None:
         said.append(f"This {_what(finding)} would be correct if")
         for each in rules[:MOST_RULES]:
             said += [f"  {_cited(each)}", f"    ({_why_not(each)})"]

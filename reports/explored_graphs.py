@@ -5,14 +5,18 @@ The digest says whether the model is still the same. If it is not, the instance 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
+from groupcheck.model.edits import MalformedEditError
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.instances.small import instances_named
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import digest
+from groupcheck.properties.deviations.deviating import deviating, deviations_of
 from groupcheck.properties.result import InstanceCoverage
 from groupcheck.reports.record import ResultRecord
 
@@ -46,7 +50,7 @@ def again(result: ResultRecord, tell: Callable[[int], None] = lambda _states: No
     known: list[Known] = []
     unknown: list[str] = []
     for each in result.instances:
-        space = _explored(result.profile, each, tell)
+        space = _explored(result, each, tell)
         if space is None:
             unknown.append(each.label)
         else:
@@ -55,15 +59,27 @@ def again(result: ResultRecord, tell: Callable[[int], None] = lambda _states: No
 
 
 def _explored(
-    profile: str, wanted: InstanceCoverage, tell: Callable[[int], None]
+    result: ResultRecord, wanted: InstanceCoverage, tell: Callable[[int], None]
 ) -> StateSpace | None:
-    if profile not in PROFILES:
+    """The instance by Kafka's rules, or with the deviations that the run has found."""
+    if result.profile not in PROFILES:
         return None
-    for instance in instances_named(PROFILES[profile], wanted.name, wanted.members, wanted.broker):
-        try:
-            space = explore(instance, tell, most_states=wanted.states)
-        except TooManyStatesError:
-            continue
-        if len(wanted.outcomes) == space.transition_count and digest(space) == wanted.digest:
-            return space
+    profile = PROFILES[result.profile]
+    for instance in instances_named(profile, wanted.name, wanted.members, wanted.broker):
+        for model in (profile, *_with_deviations(result)):
+            try:
+                again = instance._replace(profile=model)
+                space = explore(again, tell, most_states=wanted.states)
+            except TooManyStatesError:
+                continue
+            if len(wanted.outcomes) == space.transition_count and digest(space) == wanted.digest:
+                return space
     return None
+
+
+def _with_deviations(result: ResultRecord) -> Iterator[Profile]:
+    profile = PROFILES[result.profile]
+    found = [finding.cause.edit for finding in result.findings if finding.cause]
+    with suppress(MalformedEditError):  # a merged result may have those of several ports
+        if found:
+            yield deviating(profile, deviations_of(profile, found))

@@ -124,6 +124,23 @@ class Explanation(CitedRule, frozen=True, kw_only=True):
     timer_left_ms: int | None
 
 
+class LinkedRule(CitedRule, frozen=True, kw_only=True):
+    """A rule with the address of its line in Kafka's repository."""
+
+    link: str
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """A deviation of a port: it does what Kafka would do with this `edit` of its `rules`.
+
+    `deviation` is to be read after "behaves as if".
+    """
+
+    deviation: str
+    edit: dict[str, Any]
+    rules: tuple[LinkedRule, ...]
+
+
 class Property(msgspec.Struct, frozen=True, kw_only=True):
     """An invariant or temporal property, with its source."""
 
@@ -138,8 +155,9 @@ class FindingRecord(msgspec.Struct, frozen=True, kw_only=True):
     `accepted_steps` conform; the step after them does not. `states` are the model's before the
     first step and after each, as text by field; `compared` is the last answer field by field.
     `explanations` are rules by which the answer would be correct, `property` is the one that it
-    violates. `itf` is the trace in Apalache's exchange format. A finding without a port has an
-    empty `port`. One in a log or in the model has no `diagram`, `states` or `itf`, and may have no
+    violates. `cause` is the deviation that explains it; a `known` one is no failure. `itf` is the
+    trace in Apalache's exchange format. A finding without a port has an empty `port` and no
+    `severity`. One in a log or in the model has no `diagram`, `states` or `itf`, and may have no
     `trace`. A trace of more than 300 steps has no `states` and no `itf`.
     """
 
@@ -148,6 +166,9 @@ class FindingRecord(msgspec.Struct, frozen=True, kw_only=True):
     text: str
     port: str = ""
     accepted_steps: int = 0
+    severity: Literal["", "safety", "liveness", "protocol", "cosmetic"] = ""
+    cause: Cause | None = None
+    known: bool = False
     explanations: tuple[Explanation, ...] = ()
     property: Property | None = None
     trace: tuple[dict[str, Any], ...] = ()
@@ -312,6 +333,7 @@ class ResultRecord(msgspec.Struct, frozen=True, kw_only=True):
     findings: tuple[FindingRecord, ...]
     findings_truncated: int = 0
     findings_not_reproduced: int = 0
+    fixed: tuple[str, ...] = ()
     instances: tuple[InstanceCoverage, ...] = ()
     pairs: tuple[Pairs, ...] = ()
     rules: RuleCoverage | None = None
@@ -345,6 +367,11 @@ class ResultRecord(msgspec.Struct, frozen=True, kw_only=True):
     def supported(self) -> int:
         """How many of the transitions are not unsupported by the port."""
         return self.transitions - sum(each.transitions.unsupported for each in self.instances)
+
+    @property
+    def new(self) -> tuple[FindingRecord, ...]:
+        """The findings that were not known before the run."""
+        return tuple(finding for finding in self.findings if not finding.known)
 
     @property
     def decided(self) -> bool:

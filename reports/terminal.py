@@ -39,7 +39,7 @@ def summary(
     Args:
         result: the result.
         files: the files that were written.
-        to_print: the findings to print; all by default.
+        to_print: the findings to print; by default those that are new, or all with the details.
         notes: further lines before the verdict.
         more: whether to print the details, too.
     """
@@ -52,7 +52,8 @@ def summary(
         page = next((f"; open {path}" for path in files if path.name == PAGE), "")
         lines.append(f"written    {counted(len(files), 'file')} in {files[0].parent}{page}")
     lines += [*notes, f"verdict    {verdict(result)}"]
-    findings = tuple(result.findings if to_print is None else to_print)
+    usual = result.findings if more else result.new
+    findings = tuple(usual if to_print is None else to_print)
     if result.command != "verify" and not more:
         findings = other_commands.briefly(result, findings)
     stories = "".join(f"{finding.text}\n" for finding in findings)
@@ -104,7 +105,18 @@ def _verified(result: ResultRecord, *, more: bool) -> list[str]:
         lines.append(f"dropped    {dropped}, not reproduced")
     if result.code is not None:
         lines += in_lines(result.code)
-    return lines
+    return [*lines, *_causes(result)]
+
+
+def _causes(result: ResultRecord) -> list[str]:
+    """A line for each finding, the most severe first, and one for each fixed deviation."""
+    lines = [
+        f"{finding.severity:10} {finding.id} {'known: ' if finding.known else ''}"
+        f"{finding.title.partition(': ')[2]}"
+        for finding in result.findings
+        if finding.severity
+    ]
+    return [*lines, *(f"fixed      no longer as if {each}" for each in result.fixed)]
 
 
 def _seeds(result: ResultRecord) -> str:
@@ -131,18 +143,22 @@ def verdict(result: ResultRecord) -> str:
 def _verdict(result: ResultRecord) -> str:
     if result.command != "verify":
         return other_commands.verdict(result)
-    found = counted(len(result.findings), "finding")
-    if result.ended_early and result.findings:
+    known = len(result.findings) - len(result.new)
+    besides = f"; {counted(known, 'known deviation')}" if known else ""
+    found = f"{counted(len(result.new), 'finding')}{besides}"
+    if result.ended_early and result.new:
         return f"{result.ended_early}; {found} so far, possibly not minimal"
     if result.ended_early:
         return f"{result.ended_early}; no finding so far"
     if not result.decided:
         opened = result.steps or not result.findings
         return f"none: the port {'answered no request' if opened else 'never opened'}"
-    if result.findings:
+    if result.new:
         return f"diverges from {result.kafka}: {found}"
     share = percent(result.covered, result.transitions)
-    return f"conforms to {result.kafka}: {share} of the transitions covered{_whole(result)}"
+    return (
+        f"conforms to {result.kafka}: {share} of the transitions covered{_whole(result)}{besides}"
+    )
 
 
 def _whole(result: ResultRecord) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import NamedTuple, TypeGuard
 
 from groupcheck.model.bodies import camel
+from groupcheck.model.engine.edits import Sometimes
+from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.step import Outcome, Profile
@@ -34,7 +36,6 @@ from groupcheck.reports.messages import (
     with_member_id,
 )
 
-REPORTED_SEPARATELY = "!! differs from Kafka: reported as a finding of its own"
 DURING = {"open": "while opening the test", "close": "while closing the test"}
 # The text for a kind of difference without fields to contrast.
 KINDS = {"answered too early": "answered; Kafka would still be waiting"}
@@ -72,19 +73,23 @@ def title(finding: Finding) -> str:
     """The finding in one line."""
     if finding.failure is not None:
         return bounded(f"{finding.failure} ({_moment(finding)})")
-    kafka = PROFILES[finding.sequence.profile].kafka
-    return bounded(f"differs from {kafka}: {_difference_in_a_line(finding)}")
+    kafka = finding.sequence.model.kafka
+    return bounded(f"differs from {kafka}: {cause(finding) or _difference_in_a_line(finding)}")
+
+
+def cause(finding: Finding) -> str:
+    """The deviation that explains the finding; empty if none does."""
+    return "" if finding.cause is None else f"behaves as if {finding.cause}"
 
 
 def story(finding: Finding) -> str:
     """The finding in full. Lines have no control characters and are cut where they are long."""
     labels = Labels.of(finding)
-    lines = [f"Finding {finding.finding_id}: {title(finding)}", "", *_broker(finding)]
+    lines = [f"Finding {finding.finding_id}: {title(finding)}", *_cause(finding), ""]
+    lines += [*_broker(finding), *_excused(finding)]
     for number, exchange in enumerate(finding.exchanges, 1):
         last = number == len(finding.exchanges)
         lines += _step(number, exchange, labels, labels.letters, silent_is_odd=last)
-        if exchange.passed_over:
-            lines.append(f"       {REPORTED_SEPARATELY}")
     if finding.exchanges:
         lines.append("")
     return bounded_lines([*lines, *verdict(finding), *explanations.lines(finding)])
@@ -127,9 +132,33 @@ def _answers(exchange: Exchange, labels: Labels, *, silent_is_odd: bool) -> list
     return lines
 
 
+def _cause(finding: Finding) -> list[str]:
+    """The rules that a deviation is about, and the difference by which the last step shows it."""
+    if finding.cause is None:
+        return []
+    rules = [f"Kafka: `{r.id}`: {r.words} [{r.source}]" for r in rules_of(finding)]
+    return [*rules, f"Seen: {_difference_in_a_line(finding)}"]
+
+
+def rules_of(finding: Finding) -> list[VersionRule]:
+    """Kafka's rules that the deviation of a finding is about."""
+    known = PROFILES[finding.sequence.profile].rules
+    edit = finding.cause.of if isinstance(finding.cause, Sometimes) else finding.cause
+    ids = (getattr(edit, field, "") for field in ("rule", "first", "second"))
+    return [known[each] for each in ids if each in known]
+
+
+def _excused(finding: Finding) -> list[str]:
+    """The other deviations of the port that the steps show."""
+    others = finding.sequence.deviations
+    if not others:
+        return []
+    return ["On the way the port also behaves as if", *(f"  {other}" for other in others), ""]
+
+
 def _broker(finding: Finding) -> list[str]:
     """The broker settings that differ from the defaults of the version."""
-    defaults = PROFILES[finding.sequence.profile].config._asdict()
+    defaults = finding.sequence.model.config._asdict()
     other = [
         f"{name} = {setting}"
         for name, setting in finding.sequence.broker.items()
@@ -235,7 +264,7 @@ def verdict(finding: Finding) -> list[str]:
             said = finding.failure.detail.splitlines()
             lines += ["Its last output:", *(f"  | {line}" for line in said)]
         return lines + _instead(finding, labels)
-    profile = PROFILES[finding.sequence.profile]
+    profile = finding.sequence.model
     differences = finding.rejection.differences if finding.rejection else ()
     allowed = dict.fromkeys(
         (
@@ -255,7 +284,7 @@ def verdict(finding: Finding) -> list[str]:
 
 def _instead(finding: Finding, labels: Labels) -> list[str]:
     """What Kafka allows at the step at which the port failed."""
-    profile = PROFILES[finding.sequence.profile]
+    profile = finding.sequence.model
     allowed = dict.fromkeys(
         (
             f"  {_answer(response.request_id, response.body, labels.steps, labels.letters)}",

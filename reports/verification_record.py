@@ -10,19 +10,22 @@ from typing import Any, Final
 import msgspec
 
 from groupcheck import __version__
+from groupcheck.model.edits import as_json
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.sources import link
 from groupcheck.properties.coverage.covered import ProfileCovered
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.severity import Severity, severity
 from groupcheck.properties.result import InstanceCoverage, Result
 from groupcheck.properties.sequence import dump
+from groupcheck.reports import covered as coverage
 from groupcheck.reports import record as saved
-from groupcheck.reports.covered import rules_of
 from groupcheck.reports.diagram import diagram
 from groupcheck.reports.explanations import explanations
 from groupcheck.reports.itf import finding_as_itf
 from groupcheck.reports.side_by_side import compared, states
 from groupcheck.reports.terminal import verdict
-from groupcheck.reports.text import story, title
+from groupcheck.reports.text import rules_of, story, title
 
 NOTHING: Final = ProfileCovered({}, frozenset())
 
@@ -49,16 +52,42 @@ def result_record(result: Result) -> saved.ResultRecord:
         seconds=round(result.seconds, 3),
         unsupported=tuple(result.unsupported),
         assumed_defaults=tuple(result.assumed_defaults),
-        findings=tuple(finding_record(finding, result.port) for finding in result.findings),
+        findings=_findings(result),
+        fixed=tuple(result.fixed),
         findings_truncated=result.more,
         findings_not_reproduced=result.not_reproduced,
         instances=tuple(_with_digest(each, covered) for each in result.instances),
         pairs=tuple(result.pairs),
-        rules=rules_of(PROFILES[profile], covered.applied) if result.covered else None,
+        rules=coverage.rules_of(PROFILES[profile], covered.applied) if result.covered else None,
         runs=(_run(result),),
         code=result.code,
     )
     return replace(made, verdict=verdict(made))
+
+
+def _findings(result: Result) -> tuple[saved.FindingRecord, ...]:
+    """The records of the findings, the most severe first."""
+    found = [
+        replace(finding_record(finding, result.port), known=result.is_known(finding))
+        for finding in result.findings
+    ]
+    return tuple(sorted(found, key=lambda record: Severity(record.severity).rank))
+
+
+def _cause(finding: Finding) -> saved.Cause | None:
+    if finding.cause is None:
+        return None
+    version = finding.sequence.profile
+    rules = tuple(
+        saved.LinkedRule(
+            rule=rule.id,
+            description=rule.words,
+            source=rule.source,
+            link=link(version, rule.source),
+        )
+        for rule in rules_of(finding)
+    )
+    return saved.Cause(deviation=str(finding.cause), edit=as_json(finding.cause), rules=rules)
 
 
 def finding_record(finding: Finding, port: str) -> saved.FindingRecord:
@@ -71,6 +100,8 @@ def finding_record(finding: Finding, port: str) -> saved.FindingRecord:
         title=title(finding),
         text=story(finding),
         accepted_steps=max(len(finding.exchanges) - 1, 0),
+        severity=severity(finding, violated.name if violated else "").value,
+        cause=_cause(finding),
         explanations=reasons,
         property=violated,
         trace=tuple(json.loads(line) for line in dump(finding.sequence).splitlines()),

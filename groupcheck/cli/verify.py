@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -28,11 +27,12 @@ if TYPE_CHECKING:
     from groupcheck.properties.code.code import Code
     from groupcheck.properties.code.tracing import Tracing
     from groupcheck.properties.coverage.covered import Covered
+    from groupcheck.properties.deviations.search import KnownDeviation
     from groupcheck.properties.findings.finding import Finding
     from groupcheck.properties.ports.source import PortSource
-    from groupcheck.properties.progress import Progress
     from groupcheck.properties.result import Settings
     from groupcheck.properties.verify import Verification
+    from groupcheck.reports.progress import Bars
     from groupcheck.reports.record import ResultRecord
 
 IN_THIS_PROCESS: Final = ("builtin", "python:")
@@ -62,6 +62,10 @@ sequence of requests that shows it.
 --pairs           cover every pair of adjacent transitions (virtual time only; minutes)
 --report DIR      write the result, as a page too (index.html), and each finding to DIR; replaces an
                   earlier report
+--deviations FILE  the known deviations of the port, which are no failure; new ones are. Without
+                  such a file, write it
+--fail-on LEVEL   exit with status 1 only for findings of this severity or a worse one: safety,
+                  liveness, protocol, cosmetic (cosmetic)
 --coverage FILE   add the transitions that this run covers to FILE (groupcheck coverage)
 --time DURATION   end the run after this time, such as 60s, 5m or 1h, with what was found so far
 --skip NAME,...   leave out the APIs, faults and features of this name, such as 'Offset*',
@@ -73,6 +77,7 @@ sequence of requests that shows it.
         "sequences": (whole(1, 10**9), 0),
         "side_by_side": (whole(1, 1_000), 100),
         "time": (duration, 0),
+        "fail_on": (_severity, "cosmetic"),
     }
     add_table(command, table, **read)
     add_shared(command, "fail_under", "json")
@@ -89,7 +94,6 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.properties.long_runs.resume_file import MalformedResumeFileError
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.reports.progress import Bars
-    from groupcheck.reports.text import title
     from groupcheck.reports.verification_record import result_record
 
     if options.profile is not None:
@@ -99,14 +103,13 @@ def run(options: argparse.Namespace) -> int:
     if options.report is not None:
         _prepare(options.report)
     before = read_coverage(options.coverage, optional=True) if options.coverage else {}
+    known = _known(options.deviations, settings.profile)
     source, tracing = _traced(source, options.code)
     errors = (PortUnavailableError, MalformedResumeFileError)
     action = f"keep the run in {options.resume}" if options.resume else f"verify {options.port}"
     try:
         with ending_with_message(*errors, action=action), Bars() as bars, tracing or nullcontext():
-            verification = _verification(
-                source, settings, bars, lambda finding: bars.found(title(finding)), options.resume
-            )
+            verification = _verification(source, settings, bars, options, known)
             result = verification.run()
     finally:
         source.stop()
@@ -121,6 +124,15 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.write("".join(f"coverage   restarted: {reason}\n" for reason in refused))
     check_coverage(saved, status, options.fail_under)
     return status
+
+
+def _severity(text: str) -> str:
+    from groupcheck.properties.findings.severity import Severity
+
+    if text not in set(Severity):
+        msg = f"{text!r} is not one of {', '.join(Severity)}"
+        raise argparse.ArgumentTypeError(msg)
+    return text
 
 
 def _source(options: argparse.Namespace) -> PortSource:
@@ -163,27 +175,44 @@ def _settings(options: argparse.Namespace, source: PortSource) -> Settings:
     )
 
 
+def _known(path: Path | None, profile: str) -> tuple[KnownDeviation, ...]:
+    """The deviations in a file, if there is one."""
+    if path is None or not path.exists():
+        return ()
+    from groupcheck.reports.deviations_file import MalformedDeviationsError, read
+
+    with ending_with_message(MalformedDeviationsError, action=f"read {path}"):
+        return read(path, profile_of(profile))
+
+
 def _verification(
     source: PortSource,
     settings: Settings,
-    progress: Progress,
-    on_finding: Callable[[Finding], None],
-    journal: Path | None,
+    bars: Bars,
+    options: argparse.Namespace,
+    known: tuple[KnownDeviation, ...],
 ) -> Verification:
     """The verification to run: a long run if the number of sequences is given."""
     from groupcheck.properties.long_runs.long_run import long_run
     from groupcheck.properties.verify import Verification
+    from groupcheck.reports.text import title
+
+    def on_finding(finding: Finding) -> None:
+        bars.found(title(finding))
 
     if not settings.sequences:
-        if journal is not None:
+        if options.resume is not None:
             msg = "--resume needs --sequences"
             raise CommandError(msg)
-        return Verification(source, settings, progress, on_finding=on_finding)
+        return Verification(source, settings, bars, on_finding=on_finding, known=known)
+    if options.deviations is not None:
+        msg = "--deviations cannot be used with --sequences"
+        raise CommandError(msg)
     if not source.real_time:
         msg = "--sequences is for live brokers: use --walks and --examples for other ports"
         raise CommandError(msg)
-    schedule = long_run(journal)
-    return Verification(source, settings, progress, schedule=schedule, on_finding=on_finding)
+    schedule = long_run(options.resume)
+    return Verification(source, settings, bars, schedule=schedule, on_finding=on_finding)
 
 
 def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, ...]:
@@ -197,16 +226,20 @@ def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tup
 
 def _report(saved: ResultRecord, graphs: list[StateGraph], options: argparse.Namespace) -> int:
     """Write the report, and print the result even if the report cannot be written."""
+    from groupcheck.reports.deviations_file import as_text as as_deviations
     from groupcheck.reports.explored_graphs import Again, Known
     from groupcheck.reports.files import write
     from groupcheck.reports.record_file import as_text
     from groupcheck.reports.terminal import summary
 
     status = NO_VERDICT
-    if saved.findings and saved.decided:
-        status = DIVERGES
+    if saved.new and saved.decided:
+        status = DIVERGES if _fails(saved, options.fail_on) else CONFORMS
     elif saved.conforms:
         status = CONFORMS
+    if options.deviations is not None and not options.deviations.exists():
+        with ending_with_message(action=f"write {options.deviations}", status=status):
+            options.deviations.write_text(as_deviations(saved), encoding="utf-8")
     files: list[Path] = []
     failed = None
     if options.report is not None:
@@ -223,6 +256,14 @@ def _report(saved: ResultRecord, graphs: list[StateGraph], options: argparse.Nam
     if failed is not None:
         raise failed
     return status
+
+
+def _fails(saved: ResultRecord, level: str) -> bool:
+    """Whether there is a new finding of this severity, or of a worse one."""
+    from groupcheck.properties.findings.severity import Severity
+
+    least = Severity(level).rank
+    return any(not f.severity or Severity(f.severity).rank <= least for f in saved.new)
 
 
 def _prepare(report: Path) -> None:

@@ -163,6 +163,59 @@ class AddRule(NamedTuple):
         return version._replace(tables={**version.tables, name: tuple(table)})
 
 
+class Sometimes(NamedTuple):
+    """The version may follow this edit at each step, or not."""
+
+    of: DropRule | DropGuard | DropEffect
+
+    def __str__(self) -> str:
+        return f"sometimes {self.of}"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit.
+
+        Raises:
+            UnknownPartError: the version lacks what the edit is about.
+        """
+        rule, words = self.of.rule, getattr(self.of, "guard", getattr(self.of, "effect", ""))
+        self.of(version)
+        if rule in version.procedures:
+            effects = _optional_effects(version.procedures[rule], words)
+            return version._replace(procedures={**version.procedures, rule: effects})
+        if isinstance(self.of, DropRule):
+            may = Guard("the rule is followed", lambda step, _subject: bool(_may(step)))
+            return AddGuard(rule, may)(version)
+
+        def optional(row: VersionRule) -> VersionRule:
+            guards = tuple(_optional(g) if g.words == words else g for g in row.guards)
+            if isinstance(self.of, DropGuard):
+                return row._replace(guards=guards)
+            return row._replace(effects=_optional_effects(row.effects, words))
+
+        return _changed(version, rule, optional)
+
+
+def _may(step: Any) -> int:  # noqa: ANN401 - of any specification
+    """0 or 1; over all outcomes of the step, both."""
+    chosen: int = step.choose("whether an edit is followed", (1, 0))
+    return chosen
+
+
+def _optional(guard: Guard) -> Guard:
+    return guard._replace(holds=lambda step, subject: guard.holds(step, subject) or not _may(step))
+
+
+def _optional_effects(effects: tuple[Effect, ...], words: str) -> tuple[Effect, ...]:
+    def optional(effect: Effect) -> Effect:
+        def apply(step: object, subject: object) -> None:
+            if _may(step):
+                effect.apply(step, subject)
+
+        return effect._replace(apply=apply)
+
+    return tuple(optional(each) if each.words == words else each for each in effects)
+
+
 class Exchange(NamedTuple):
     """The version tries the second rule just before the first, which it tries just before it."""
 
@@ -207,7 +260,7 @@ class ChangeAnswer(NamedTuple):
     """The answers that the rule gives have these fields, by their names, instead of their own.
 
     A field that an answer does not have is set in each record that the answer contains; one that
-    they do not have either is left out.
+    they do not have either is left out. `topics.error_code` is a field of the records in `topics`.
     """
 
     rule: str
@@ -232,7 +285,11 @@ class ChangeAnswer(NamedTuple):
 
 def _with_field(answer: A, name: str, value: object) -> A:
     record: Any = answer
-    if name in getattr(record, "_fields", ()):
+    field, _, inner = name.partition(".")
+    if inner and field in getattr(record, "_fields", ()):
+        held = _with_field(getattr(record, field), inner, value)
+        record = record._replace(**{field: held})
+    elif name in getattr(record, "_fields", ()):
         record = record._replace(**{name: value})
     elif isinstance(record, tuple):
         parts = [_with_field(part, name, value) for part in record]
@@ -271,6 +328,7 @@ Edit = (
     | Alone
     | Exchange
     | ChangeAnswer
+    | Sometimes
     | Toggle
 )
 

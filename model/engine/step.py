@@ -7,9 +7,12 @@ action once for every combination of choices, as TLC does for PlusCal's `with`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from groupcheck.model.engine.rules import Version
+
+# The choices of a step that raises, beyond which no others are tried.
+MOST_CHOICES: Final = 8
 
 T = TypeVar("T")
 S = TypeVar("S", bound="EngineStep")
@@ -34,6 +37,11 @@ class EngineStep:
         index = self._script[at] if at < len(self._script) else 0
         self._taken.append((index, len(options)))
         return options[index]
+
+    @property
+    def choices(self) -> int:
+        """The number of choices taken."""
+        return len(self._taken)
 
     def next_script(self) -> list[int] | None:
         """The choices of the next run, in lexicographic order; None after the last."""
@@ -60,7 +68,8 @@ def steps(
         try:
             act(step)
         except impossible:
-            pass
+            if step.choices > MOST_CHOICES:  # it never ends, whatever is chosen
+                return
         else:
             yield step
         script = step.next_script()

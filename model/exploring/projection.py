@@ -167,7 +167,7 @@ def passed(
     profile: Profile, before: str, after: str, fired: tuple[str, ...]
 ) -> Iterator[tuple[Arrow, str]]:
     """The arrows that an edge passes, in order, each with the rule that is the reason."""
-    reason, at = fired[0], before
+    reason, at = next(iter(fired), ""), before
     named = before == ABSENT and LOADED.keys().isdisjoint(fired)
     if named and (after != ABSENT or not MAKES.keys().isdisjoint(fired)):
         at = first_state(profile.version)

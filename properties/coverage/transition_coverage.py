@@ -72,7 +72,6 @@ class Coverage:
         self._pairs: set[tuple[TransitionReference, TransitionReference]] = set()
         self.diverged: set[TransitionReference] = set()
         self.left_out: set[TransitionReference] = set()
-        self.met: set[tuple[str, ...]] = set()  # keys of findings after which a test can go on
         self._closed: set[TransitionReference] = set()  # no path goes through these
         self.unsupported: list[str] = []
         self._alike: Counter[Label] = Counter()
@@ -180,22 +179,6 @@ class Coverage:
             self._alike[label] += 1
             if self._alike[label] == ALIKE:
                 self._strike(label)
-
-    def pass_over(self, node: int, fork: Fork) -> None:
-        """Record that the port's answer was not allowed, and that the test goes on."""
-        with self._lock:
-            self.diverged.update(fork.hops)
-            self._done(node, fork)
-
-    def reopen(self) -> None:
-        """Plan paths through diverged forks again, until they diverge again."""
-        with self._lock:
-            self._closed.clear()
-            self._alike.clear()
-            for node in range(len(self.space.nodes)):
-                self._ways[node] = self._ways_out(node)
-            # `Nearest` relies on paths only being removed.
-            self._nearest = Nearest(self._ways, self.todo.__getitem__)
 
     def miss(self, hop: TransitionReference) -> None:
         """Record that the port took another branch than the path needs.

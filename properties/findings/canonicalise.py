@@ -34,10 +34,10 @@ def canonicalise(finding: Finding, trial: Trial, graphs: Several[StateGraph]) ->
     if finding.is_the_end:
         return finding
     length = len(finding.sequence.steps)
-    found = trial(_tried(finding, graphs, range(length + 1)), finding.key)
+    found = trial(_tried(finding, graphs, range(length + 1)))
     if found is None and finding.sequence.broker not in [g.space.instance.broker for g in graphs]:
         for longer in range(length + 1, length + 1 + MOST_LONGER):
-            found = trial(_tried(finding, graphs, range(longer, longer + 1)), finding.key)
+            found = trial(_tried(finding, graphs, range(longer, longer + 1)))
             if found is not None:
                 break
     return found or finding
@@ -47,7 +47,7 @@ def _tried(finding: Finding, graphs: Several[StateGraph], lengths: range) -> lis
     """The traces of the graphs with one of these lengths, the shortest first."""
     ways = [way for g in graphs for way in islice(_ways(finding, g, lengths), MOST_WAYS)]
     ways.sort(key=lambda way: (len(way.sequence.steps), way.forks))
-    return [way.ignoring(finding).sequence for way in ways]
+    return [way.excusing(finding).sequence for way in ways]
 
 
 def _ways(finding: Finding, graph: StateGraph, lengths: range) -> Iterator[Way]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.timers import due
 from groupcheck.model.state import ReleaseAppends
 from groupcheck.model.step import Outcome, outcomes
@@ -121,7 +120,7 @@ def _others(
     rejection, given = finding.rejection, finding.sequence.steps[-1]
     if rejection is None:
         return
-    profile = PROFILES[finding.sequence.profile]
+    profile = finding.sequence.model
     if isinstance(given, Request):
         for state in rejection.states[:MOST_STATES]:
             trial = Trial(state, given, profile, finding)
@@ -138,7 +137,7 @@ def _later(
     finding: Finding, allowed: Outcome, matches: _Matches
 ) -> Iterator[tuple[Unapplied, Outcome | None]]:
     """The timers and held appends whose end would have given the answer."""
-    profile, config = PROFILES[finding.sequence.profile], finding.config
+    profile, config = finding.sequence.model, finding.config
     state = allowed.coordinator
 
     def following(after: Outcome) -> Outcome:

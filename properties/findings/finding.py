@@ -7,6 +7,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from groupcheck.model.config import Config
+from groupcheck.model.engine.edits import Edit
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Outcome
 from groupcheck.model.transition import Input
@@ -18,14 +19,10 @@ from groupcheck.properties.sequence import Sequence, dump
 
 
 class Exchange(NamedTuple):
-    """One step of a test with the observation after it, member ids as symbols.
-
-    A step that is `passed_over` does not conform; the test ignores this and continues.
-    """
+    """One step of a test with the observation after it, member ids as symbols."""
 
     given: Input
     seen: Observation
-    passed_over: bool = False
 
 
 class Finding(NamedTuple):
@@ -35,7 +32,7 @@ class Finding(NamedTuple):
     If the port failed at the last step, `failure` says how, and `rejection` has what Kafka allows;
     otherwise `rejection` also has the difference. `before` is the model's state before the last
     step, if the observations leave only one. `during` is "open" or "close" if the port failed
-    there, and not at a step.
+    there, and not at a step. `cause` is the deviation of the port that explains it, if one does.
     """
 
     sequence: Sequence
@@ -45,11 +42,13 @@ class Finding(NamedTuple):
     failure: PortFailedError | None = None
     before: Coordinator | None = None
     during: str = ""
+    cause: Edit | None = None
 
     @property
     def finding_id(self) -> str:
-        """Depends on the minimal sequence and the kind of difference alone."""
-        text = dump(self.sequence.renumbered()) + repr(self.key)
+        """Depends on the cause alone; where it is unknown, on the minimal sequence."""
+        text = self.sequence.profile if self.cause else dump(self.sequence.renumbered())
+        text += repr(self.key)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
@@ -99,7 +98,9 @@ class Finding(NamedTuple):
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Identifies the cause: the kind of difference, and the rule that it contradicts."""
+        """Identifies the cause: a deviation, else the kind of difference and the rule."""
+        if self.cause is not None:
+            return ("deviation", str(self.cause))
         if self.failure is not None:
             return ("port", self.failure.kind, self.during or _what(self.sequence.steps[-1]))
         difference = self.difference

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Outcome
 from groupcheck.properties.findings.finding import Exchange, Finding
@@ -20,7 +19,7 @@ def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
     accepted, last = finding.exchanges[:-1], finding.exchanges[-1:]
     late_ms, early_ms = finding.config.timer_late_ms, finding.config.timer_early_ms
     tolerances = Tolerances(late_ms, early_ms) if late_ms else None
-    oracle = Oracle(PROFILES[finding.sequence.profile], finding.sequence.broker, tolerances)
+    oracle = Oracle(finding.sequence.model, finding.sequence.broker, tolerances)
     before: list[Oracle] = []
     for exchange in accepted:
         before.append(oracle.copied())
@@ -40,8 +39,8 @@ def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
 def _accept(oracle: Oracle, exchange: Exchange) -> bool:
     try:
         oracle.accept(exchange.given, oracle.predict(exchange.given), exchange.seen)
-    except DivergedError as diverged:
-        return exchange.passed_over and oracle.pass_over(diverged.rejection, exchange.seen)
+    except DivergedError:
+        return False
     return True
 
 

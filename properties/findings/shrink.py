@@ -1,4 +1,4 @@
-"""Shrinks a finding to a shortest sequence with the same key."""
+"""Shrinks a finding to a shortest sequence with the same cause."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.minimising import minimised
 from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.rules.timers import due_next
 from groupcheck.model.state import Advance
 from groupcheck.model.transition import Input, successors
@@ -20,15 +19,15 @@ from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.merge_steps import advances_merged, shorter_forms
 from groupcheck.properties.sequence import Sequence, symbols_of, well_formed
 
-# Tries sequences on the port; the first finding with the given key, if any.
-Trial = Callable[[list[Sequence], tuple[str, ...]], Finding | None]
+# Tries sequences on the port; the first finding with the same cause, if any.
+Trial = Callable[[list[Sequence]], Finding | None]
 
 # The number of other traces to a finding that are tried, the shortest first.
 WAYS = 48
 
 
 def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> Finding:
-    """The smallest finding with the same key.
+    """The smallest finding with the same cause.
 
     Tries shorter traces of the state graphs first: to the state before the last step, and to any
     transition that applies the rule of the finding. Then removes steps, in halves, quarters and one
@@ -42,20 +41,20 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
         key=lambda way: (len(way.sequence.steps), way.forks),
     )
     shorter = [w.sequence for w in ways if len(w.sequence.steps) < len(finding.sequence.steps)]
-    found: Finding | None = trial(shorter[:WAYS], finding.key) or finding
+    found: Finding | None = trial(shorter[:WAYS]) or finding
     while found is not None:
         finding = _without_unneeded(found, trial)
         steps = len(finding.sequence.steps)
         others = (advances_merged(finding.sequence), *shorter_forms(finding.sequence))
-        found = trial([other for other in others if len(other.steps) < steps], finding.key)
-    return trial(list(sooner(finding)), finding.key) or finding
+        found = trial([other for other in others if len(other.steps) < steps])
+    return trial(list(sooner(finding))) or finding
 
 
 def _without_unneeded(finding: Finding, trial: Trial) -> Finding:
     """The finding without unneeded steps, each with its dependents."""
 
     def tried(candidates: Iterator[tuple[Input, ...]]) -> Finding | None:
-        return trial(list(fair(finding.sequence, candidates)), finding.key)
+        return trial(list(fair(finding.sequence, candidates)))
 
     return minimised(finding, lambda found: found.sequence.steps, tried)
 
@@ -66,9 +65,10 @@ class Way(NamedTuple):
     sequence: Sequence
     forks: int
 
-    def ignoring(self, finding: Finding) -> Way:
-        """The same trace, with the findings that the other one ignores."""
-        return self._replace(sequence=self.sequence._replace(past=finding.sequence.past))
+    def excusing(self, finding: Finding) -> Way:
+        """The same trace, with the deviations that the other one excuses."""
+        deviations = finding.sequence.deviations
+        return self._replace(sequence=self.sequence._replace(deviations=deviations))
 
 
 def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
@@ -87,7 +87,7 @@ def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
             break
         given_there = dict.fromkeys(edge.given for edge in edges if finding.reason in edge.fired)
         ways += [way_to(graph, node, given) for given in given_there]
-    return [way.ignoring(finding) for way in ways if well_formed(way.sequence.steps)]
+    return [way.excusing(finding) for way in ways if well_formed(way.sequence.steps)]
 
 
 def way_to(graph: StateGraph, node: int, last: Input) -> Way:
@@ -113,7 +113,7 @@ def sooner(finding: Finding) -> Iterator[Sequence]:
     *steps, last = finding.sequence.steps
     if finding.before is None or not isinstance(last, Advance):
         return
-    profile, passed_ms = PROFILES[finding.sequence.profile], 0
+    profile, passed_ms = finding.sequence.model, 0
     config, state = Config.of(finding.sequence.broker), finding.before
     while due := due_next(state.group, last.ms - passed_ms):
         passed_ms += due[0].left_ms

@@ -17,10 +17,12 @@ from itertools import islice
 from random import Random
 from typing import Any, Final, NamedTuple
 
+from groupcheck.model.edits import as_json
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
+from groupcheck.properties.deviations.deviating import deviating, deviations_of
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.choices import Guide, swarm, uniform
 from groupcheck.properties.generators.context import Capabilities, capabilities_of
@@ -96,7 +98,16 @@ class Bulk(NamedTuple):
         context = multiprocessing.get_context("spawn")
         stop = context.Event()
         plain = {name: _plain(space.instance) for name, space in self.spaces.items()}
-        given = (self.source.spec, self.profile.name, plain, self.seed, self.walks, self.steps)
+        deviations = list(map(as_json, self.profile.edits))
+        given = (
+            self.source.spec,
+            self.profile.name,
+            deviations,
+            plain,
+            self.seed,
+            self.walks,
+            self.steps,
+        )
         pool = ProcessPoolExecutor(jobs, context, initializer=_begin, initargs=(stop, *given))
         try:
             numbers = iter(self.parts)
@@ -195,6 +206,7 @@ def _begin(  # noqa: PLR0913, PLR0917 - what makes a bulk
     stop: Any,  # noqa: ANN401 - an event between processes has no public type
     spec: str,
     profile_name: str,
+    deviations: list[dict[str, Any]],
     instances: Mapping[str, Instance],
     seed: int,
     walks: int,
@@ -204,6 +216,7 @@ def _begin(  # noqa: PLR0913, PLR0917 - what makes a bulk
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who has begun it
     gc.set_threshold(50_000)
     profile = PROFILES[profile_name]
+    profile = deviating(profile, deviations_of(profile, deviations))
     spaces = {name: explore(each._replace(profile=profile)) for name, each in instances.items()}
     bulk = Bulk(port_source(spec, seed=seed), profile, spaces, seed, walks, steps)
     _mine["parts"], _mine["stop"] = Parts(bulk), stop

@@ -6,7 +6,7 @@ and the tour plans the path again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.state import Advance, Coordinator
@@ -35,14 +35,14 @@ class Walk:
         coverage: Coverage,
         port: Port,
         limit: int,
-        past: Collection[tuple[str, ...]] = (),
         counts: Callable[[], bool] = lambda: True,
     ) -> None:
         self.coverage = coverage
         self.limit = limit
         self._counts = counts
         instance = coverage.space.instance
-        self.run = Run(port, instance.profile, instance.broker, past)
+        self.run = Run(port, instance.profile, instance.broker)
+        self.fired: set[str] = set()  # the rules that may have been applied
         self.steps = 0
         self.node = 0
         self._state: Coordinator | None = None
@@ -86,12 +86,9 @@ class Walk:
             if self.node == OUTSIDE and self.run.port.real_time:
                 self.run.step(Advance(0))  # a timer that is due may be late: it is waited for
                 self._look()
-        except FoundError as found:
+        except FoundError:
             if not self._counts():
                 raise
-            difference = found.finding.difference
-            if difference is not None and difference.reported_only:
-                self.coverage.met.add(found.finding.key)
             self.coverage.diverge(node, fork)
             raise
         except UnfairError:
@@ -101,9 +98,6 @@ class Walk:
         if unsupported is not None:
             self.coverage.mark_unsupported(fork.given, unsupported)
             return False
-        if self.run.exchanges[-1].passed_over:
-            self.coverage.pass_over(node, fork)
-            return True
         others = self.run.oracle.states[1:]
         if self.node != OUTSIDE:
             fired = self.run.oracle.fired
@@ -133,19 +127,15 @@ class Walk:
         return given
 
 
-def tour(
-    coverage: Coverage, port: Port, limit: int, past: Collection[tuple[str, ...]] = ()
-) -> Iterator[tuple[int, Finding | None]]:
+def tour(coverage: Coverage, port: Port, limit: int) -> Iterator[tuple[int, Finding | None]]:
     """Walks until nothing is left to be tried: for each, its steps and its finding if it has one.
-
-    They go past the findings of the keys in `past`, where that can be.
 
     Raises:
         PortUnavailableError: the port cannot be reached.
     """
     while coverage.way(0, limit - 1) is not None:
         try:
-            walk = Walk(coverage, port, limit, past)
+            walk = Walk(coverage, port, limit)
         except FoundError as found:
             yield 0, found.finding
             return

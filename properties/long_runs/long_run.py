@@ -32,7 +32,7 @@ from groupcheck.properties.long_runs.resume_file import (
     ResumeFile,
     latest,
 )
-from groupcheck.properties.minimising import minimise_concurrently
+from groupcheck.properties.minimising import concurrently, minimise
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Outage, Stage
@@ -139,7 +139,8 @@ class _LongRun:
             if monitor.outages and monitor.is_stable:  # it was only slow
                 for stage in STAGES:
                     self._run_stage(stage)
-            minimise_concurrently(self._run, CONCURRENT, self._once)
+            with concurrently(self._run, CONCURRENT, self._once) as how:
+                minimise(self._run, how)
             if source.restart is not None and not monitor.is_stable:
                 self._rerun_alone()
         finally:

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Group, Member
 from groupcheck.model.step import Outcome
 from groupcheck.model.vocabulary import GroupState, GroupView, Response
@@ -52,7 +51,7 @@ def _checked_step(
     finding: Finding, outcome: Outcome, responses: tuple[Response, ...]
 ) -> CheckedStep:
     (before,) = finding.rejection.states if finding.rejection else ()
-    profile = PROFILES[finding.sequence.profile]
+    profile = finding.sequence.model
     given = finding.sequence.steps[-1]
     return CheckedStep(
         -1, before, given, outcome.coordinator, responses, outcome.fired, profile, finding.config

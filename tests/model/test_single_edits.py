@@ -18,6 +18,7 @@ from groupcheck.model.engine.edits import (
     Edit,
     Exchange,
     FromVersion,
+    Sometimes,
     Toggle,
 )
 from groupcheck.model.profiles import PROFILES
@@ -84,6 +85,31 @@ def test_every_kind_of_single_edit_is_made_for_every_rule(profile: Profile) -> N
 def test_every_single_edit_changes_the_version(profile: Profile) -> None:
     for edit in edits_of(profile):
         assert edit(profile.version) != profile.version
+
+
+@both
+def test_a_step_follows_a_sometimes_edit_or_not(profile: Profile) -> None:
+    dropped = [e for e in edits_of(profile) if isinstance(e, DropRule | DropGuard | DropEffect)]
+    bodies = (COMMIT, heartbeat(), join())
+    for edit in dropped[::5]:
+        sometimes = profile.edited(Sometimes(edit))
+        for body in bodies:
+            either = {*_outcomes(profile, body), *_outcomes(profile.edited(edit), body)}
+            assert set(_outcomes(sometimes, body)) == either, edit
+        data = json.loads(json.dumps(as_json(Sometimes(edit))))
+        assert from_json(data, profile.version) == Sometimes(edit)
+
+
+def test_a_field_of_the_records_in_a_field_is_changed() -> None:
+    plain = _answer(NEW, COMMIT)
+    edit = ChangeAnswer(
+        "commit/no-group", (("topics.partitions.error_code", ErrorCode.NOT_COORDINATOR),)
+    )
+    changed = _answer(NEW.edited(edit), COMMIT)
+    assert changed != plain
+    assert {p.error_code for t in changed.topics for p in t.partitions} == {
+        ErrorCode.NOT_COORDINATOR
+    }
 
 
 def test_a_rule_answers_the_other_errors_of_its_table_in_their_order() -> None:
@@ -192,7 +218,9 @@ def test_the_json_of_an_edit_has_its_kind_and_its_parts_by_name(edit: Edit, data
     assert as_json(edit) == data
 
 
-_KINDS = "drop-rule, drop-guard, drop-effect, exchange, from-version, change-answer, toggle"
+_KINDS = (
+    "drop-rule, drop-guard, drop-effect, exchange, from-version, change-answer, toggle, sometimes"
+)
 
 
 @pytest.mark.parametrize(
@@ -219,6 +247,10 @@ _KINDS = "drop-rule, drop-guard, drop-effect, exchange, from-version, change-ans
         (
             {"edit": "from-version", "rule": "heartbeat/alive", "other": "9"},
             "other: expected one of 0.10.0, 0.10.2, 2.7, 4.1, got '9'",
+        ),
+        (
+            {"edit": "sometimes", "of": {"edit": "toggle", "behaviour": "answers-wait"}},
+            "sometimes: expected an edit that drops something, got {'edit': 'toggle',",
         ),
         ({"edit": "toggle", "behaviour": "x"}, "there is no behaviour 'x'"),
         (

@@ -84,14 +84,16 @@ def test_trace_of_a_finding_reproduces_it_and_a_conforming_port_passes_it(fault:
     first, *others = _verified(fault).findings
     again = _found_again(fault, first)
     # Others may need that the copy draws, where Kafka leaves something open, what it drew then.
-    assert again == [first.key] * len(again)
-    assert all(finding.key in _found_again(fault, finding) for finding in others)
+    assert again == [first._replace(cause=None).key] * len(again)
+    assert all(
+        finding._replace(cause=None).key in _found_again(fault, finding) for finding in others
+    )
 
 
 def _found_again(fault: str, finding: Finding) -> list[tuple[str, ...] | None]:
     """What its trace comes to on some of the copies, that do not draw the same."""
     trace = parse(dump(finding.sequence), "trace")
-    assert replay(trace, BuiltinPort()) is None
+    assert replay(trace._replace(deviations=()), BuiltinPort()) is None
     found = (replay(trace, faulty_port(fault, seed)) for seed in range(8))
     return [each and each.key for each in found]
 
@@ -101,11 +103,12 @@ def _found_again(fault: str, finding: Finding) -> list[tuple[str, ...] | None]:
 def test_state_machine_alone_finds_the_fault_with_a_short_sequence(
     fault: str,
 ) -> None:
-    def trial(sequences: list[Sequence], key: tuple[str, ...]) -> Finding | None:
-        found = (replay(sequence, faulty_port(fault)) for sequence in sequences)
-        return next((finding for finding in found if finding and finding.key == key), None)
-
     finding = found_by_the_state_machine(fault)
+
+    def trial(sequences: list[Sequence]) -> Finding | None:
+        found = (replay(sequence, faulty_port(fault)) for sequence in sequences)
+        return next((each for each in found if each and each.key == finding.key), None)
+
     assert len(shrink(finding, trial).sequence.steps) <= 6
 
 

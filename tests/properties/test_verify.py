@@ -291,7 +291,7 @@ def test_interruption_during_minimisation_keeps_the_minimised_findings() -> None
         "port", lambda: faulty_port("a heartbeat from an old generation is accepted")
     )
     settings = SMALL._replace(seed=1)
-    minimal = {finding.finding_id for finding in Verification(source, settings).run().findings}
+    (minimal,) = Verification(source, settings).run().findings
 
     def interrupt(_done: int) -> None:
         raise KeyboardInterrupt
@@ -302,8 +302,7 @@ def test_interruption_during_minimisation_keeps_the_minimised_findings() -> None
     result = Verification(source, settings, progress).run()
     assert result.ended_early == "interrupted"
     first, second = result.findings
-    assert first.finding_id in minimal
-    assert second.finding_id not in minimal
+    assert len(first.sequence.steps) == len(minimal.sequence.steps)
     assert len(second.sequence.steps) > len(first.sequence.steps)
 
 

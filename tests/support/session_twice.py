@@ -22,7 +22,7 @@ def explains(finding: Finding, tolerances: Tolerances) -> bool:
     if finding.failure is not None:
         return False
     oracle = Oracle(PROFILES[sequence.profile], sequence.broker, tolerances)
-    for given, seen, *_ in finding.exchanges:
+    for given, seen in finding.exchanges:
         before = oracle.states
         oracle.states = [*before, *(each for state in before for each in _doubled(state))]
         try:

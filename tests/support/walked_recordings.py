@@ -48,7 +48,7 @@ class Walked(NamedTuple):
         _add(rows, 0, "open", body=header)
         asked: dict[int, Request] = {}
         now_ms = 0
-        for number, (given, seen, _) in enumerate(self.exchanges):
+        for number, (given, seen) in enumerate(self.exchanges):
             if isinstance(given, Request):
                 asked[given.request_id] = given
             if isinstance(given, Advance) and number >= begin:

@@ -1,0 +1,48 @@
+"""Deviations of a port: edits of a profile, by which what the port does is allowed."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupcheck.model.bodies import shown
+from groupcheck.model.edits import MalformedEditError, from_json
+from groupcheck.model.engine.edits import Edit, UnknownPartError
+from groupcheck.model.step import Profile
+
+# Profiles with edits: a port has few, and each test of a verification needs the same.
+_EDITED: Final[dict[tuple[str, ...], Profile]] = {}
+MOST_KEPT: Final = 10_000
+
+
+def deviating(profile: Profile, deviations: tuple[Edit, ...]) -> Profile:
+    """The profile with these deviations.
+
+    Raises:
+        UnknownPartError: two of them exclude each other, or the profile lacks what one is about.
+    """
+    if not deviations:
+        return profile
+    key = (profile.name, *map(str, profile.edits), "+", *map(str, deviations))
+    found = _EDITED.get(key)
+    if found is None:
+        if len(_EDITED) > MOST_KEPT:
+            _EDITED.clear()
+        found = _EDITED[key] = profile.edited(*deviations)
+    return found
+
+
+def deviations_of(profile: Profile, data: object) -> tuple[Edit, ...]:
+    """The deviations that a JSON list holds.
+
+    Raises:
+        MalformedEditError: it is none, or the deviations exclude each other.
+    """
+    if not isinstance(data, list):
+        msg = f"expected a list of edits, got {shown(data)}"
+        raise MalformedEditError(msg)
+    found = tuple(from_json(each, profile.version) for each in data)
+    try:
+        deviating(profile, found)
+    except UnknownPartError as unknown:
+        raise MalformedEditError(*unknown.args) from unknown
+    return found

@@ -1,0 +1,90 @@
+"""The search for deviations: an edited model is found to have the edits that were made."""
+
+from __future__ import annotations
+
+import pytest
+
+from groupcheck.model.engine.edits import (
+    ChangeAnswer,
+    DropEffect,
+    DropGuard,
+    DropRule,
+    Edit,
+    Exchange,
+    FromVersion,
+)
+from groupcheck.model.instances.instance import virtual_time_instances
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.properties.deviations.deviating import deviating
+from groupcheck.properties.deviations.search import KnownDeviation
+from groupcheck.properties.ports.port import Port
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.run import replay
+from groupcheck.properties.verify import Verification
+from support.economy import slow_if
+from support.model_port import ModelPort
+from support.spaces import together
+
+NEW = PROFILES["2.7"]
+SETTINGS = Settings(examples=0, walks=0)
+
+OTHER_GENERATION = DropRule("heartbeat/other-generation")
+ANSWERED = ChangeAnswer("sync/other-generation", (("error_code", ErrorCode.UNKNOWN_MEMBER_ID),))
+EDITS: list[Edit] = [
+    OTHER_GENERATION,
+    ANSWERED,
+    DropGuard("join/changed-completing", "the group is CompletingRebalance"),
+    DropEffect("rebalance/prepare-from-empty", "start the initial delay (KIP-134)"),
+    Exchange("heartbeat/unknown-member", "heartbeat/other-generation"),
+    FromVersion("sync/stable", PROFILES["4.1"].version),
+]
+
+
+def _port(*edits: Edit) -> Port:
+    return ModelPort(edited=deviating(NEW, edits))
+
+
+def _verified(*edits: Edit, known: tuple[KnownDeviation, ...] = ()) -> Result:
+    given = together({"metadata": virtual_time_instances(NEW, 2)["metadata"]})
+    source = PortSource("edited", lambda: _port(*edits))
+    return Verification(source, SETTINGS, given=given, known=known).run()
+
+
+def _causes(result: Result) -> list[str]:
+    return [str(finding.cause) for finding in result.findings]
+
+
+@pytest.mark.parametrize("edit", slow_if(lambda edit: edit not in EDITS[:2], EDITS), ids=str)
+def test_each_edit_of_the_model_is_found_as_one_cause_or_cannot_be_seen(edit: Edit) -> None:
+    result = _verified(edit)
+    assert len(result.findings) <= 1
+    assert None not in [finding.cause for finding in result.findings]
+    for finding in result.findings:
+        assert replay(finding.sequence, _port()) is None
+        assert replay(finding.sequence, _port(edit)) is not None
+    if edit in EDITS[:3]:
+        assert _causes(result) == [str(edit)]
+
+
+def test_two_edits_are_two_causes_and_everything_behind_them_is_covered() -> None:
+    result = _verified(OTHER_GENERATION, ANSWERED)
+    assert sorted(_causes(result)) == sorted(map(str, (OTHER_GENERATION, ANSWERED)))
+    assert result.covered_transitions == result.transitions
+    assert all(not finding.sequence.deviations for finding in result.findings)
+
+
+def test_known_deviations_conform_until_there_is_a_new_one_or_they_are_fixed() -> None:
+    (finding,) = _verified(OTHER_GENERATION).findings
+    known = (KnownDeviation(OTHER_GENERATION, finding.sequence),)
+    again = _verified(OTHER_GENERATION, known=known)
+    assert again.conforms
+    assert _causes(again) == [str(OTHER_GENERATION)]
+    more = _verified(OTHER_GENERATION, ANSWERED, known=known)
+    assert not more.conforms
+    assert [each.cause for each in more.findings if not more.is_known(each)] == [ANSWERED]
+    fixed = _verified(known=known)
+    assert fixed.conforms
+    assert fixed.fixed == (str(OTHER_GENERATION),)
+    assert fixed.findings == []
