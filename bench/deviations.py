@@ -108,7 +108,7 @@ def _verified(
 def _is_visible(profile: Profile, edit: Edit, edits: tuple[Edit, ...], given: Explored) -> bool:
     """Whether tours against the model with the other edits find something."""
     others = deviating(profile, tuple(each for each in edits if each is not edit))
-    there = with_deviations(given, others, lambda _states: None)
+    there = with_deviations(given, others, others.edits, lambda _states: None)
     settings = Settings(profile.name, examples=0, walks=0, max_findings=1)
     return bool(_verified(profile, edits, there, settings).findings)
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from groupcheck.model.engine.edits import Edit, rules_beside
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.instances.instance import Instance, feature_instances, virtual_time_instances
 from groupcheck.model.instances.small import small_instances
+from groupcheck.model.profiles import PROFILES
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import Settings
@@ -40,19 +42,40 @@ def explored(
     return Explored(found, {name: StateGraph(space) for name, space in found.items()})
 
 
-def with_deviations(given: Explored, model: Profile, done: Callable[[int], None]) -> Explored:
-    """The same instances, explored with the rules of another profile."""
-    found = {name: _deviating(space, model, done) for name, space in given.spaces.items()}
-    return Explored(found, {name: StateGraph(space) for name, space in found.items()})
+def with_deviations(
+    given: Explored, model: Profile, changed: Iterable[Edit], done: Callable[[int], None]
+) -> Explored:
+    """The same instances, explored with the rules of another profile.
+
+    An instance that the `changed` edits do not affect keeps its space.
+    """
+    spaces: dict[str, StateSpace] = {}
+    for name, space in given.spaces.items():
+        affected = any(_may_affect(edit, space) for edit in changed)
+        spaces[name] = _deviating(space, model, done) if affected else space
+    graphs = {
+        name: given.graphs[name] if space is given.spaces[name] else StateGraph(space)
+        for name, space in spaces.items()
+    }
+    return Explored(spaces, graphs)
+
+
+def _may_affect(edit: Edit, space: StateSpace) -> bool:
+    """Whether an edit is about no table, or about one of whose rules some apply in the space."""
+    version = PROFILES[space.instance.profile.name].version
+    rules = rules_beside(edit, version)
+    return not rules or not rules.isdisjoint(space.applied)
 
 
 def _deviating(space: StateSpace, model: Profile, done: Callable[[int], None]) -> StateSpace:
     """The space of an instance by other rules; if that is too large, the space as it is."""
     instance = space.instance._replace(profile=model)
     try:
-        return explore(instance, done, most_states=MOST_GROWTH * len(space.nodes))
+        found = explore(instance, done, most_states=MOST_GROWTH * len(space.nodes))
     except TooManyStatesError:
         return space
+    same = found.nodes == space.nodes and found.edges == space.edges
+    return space if same else found
 
 
 def virtual(profile: Profile, settings: Settings) -> dict[str, Instance]:

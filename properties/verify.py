@@ -24,7 +24,7 @@ from groupcheck.properties.coverage.curve import Curve, Point
 from groupcheck.properties.coverage.kind import SHOWN
 from groupcheck.properties.coverage.pairs import PairCoverage
 from groupcheck.properties.coverage.transition_coverage import Coverage
-from groupcheck.properties.deviations.search import KnownDeviation, ObservedTest, Search
+from groupcheck.properties.deviations.search import Deviations, KnownDeviation, ObservedTest, Search
 from groupcheck.properties.explored import Explored, explored, with_deviations
 from groupcheck.properties.findings.finding import Finding, keep, length_of
 from groupcheck.properties.interruption import interruptible
@@ -94,6 +94,7 @@ class Verification:
         self.check_interruption: Callable[[], None] = lambda: None  # also raises TimeOverError
         self._interrupted: Callable[[], None] = lambda: None
         self._given = given
+        self._explored_with: Deviations = ()
         self.replay_hangs = 0  # while findings were made minimal
         self.minimal: dict[tuple[str, ...], Finding] = {}  # those that were made minimal
         self.test_lengths: dict[Coverage, list[int]] = {}  # in steps
@@ -209,8 +210,11 @@ class Verification:
         """Explore the instances, unless explored ones were given, and plan their coverage."""
         done = self.progress("exploring the model", None)
         self._given = self._given or explored(instances(), done)
-        if self.search.adopted:
-            self._given = with_deviations(self._given, self.search.model, done)
+        changed = set(map(str, self.search.adopted)) ^ set(map(str, self._explored_with))
+        edits = [e for e in (*self.search.adopted, *self._explored_with) if str(e) in changed]
+        if edits:
+            self._given = with_deviations(self._given, self.search.model, edits, done)
+            self._explored_with = self.search.adopted
         self._plan(self._given)
 
     def _confirm_known(self) -> None:
@@ -251,6 +255,8 @@ class Verification:
     def _plan(self, given: Explored) -> None:
         random = Random(self.settings.seed)
         for name, space in given.spaces.items():
+            if name in self.coverages and self.coverages[name].space is space:
+                continue
             self.coverages[name] = Coverage(space, random, self.wanted or _any)
             if self.settings.pairs and self.wanted is None and not self.source.real_time:
                 self.pairs[name] = PairCoverage(space, random)

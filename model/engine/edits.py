@@ -397,6 +397,17 @@ def table_of(version: Version, rule: str) -> str:
     raise UnknownPartError(msg)
 
 
+def rules_beside(edit: Edit, version: Version) -> frozenset[str]:
+    """The rules of the table that an edit is about; none if it is about no table."""
+    about = edit.of if isinstance(edit, Sometimes) else edit
+    rule: str = getattr(about, "rule", "") or getattr(about, "first", "")
+    for table in version.tables.values():
+        rules = frozenset(each.id for each in table)
+        if rule in rules:
+            return rules
+    return frozenset()
+
+
 def _changed(version: Version, rule: str, change: Callable[[VersionRule], VersionRule]) -> Version:
     name = table_of(version, rule)
     table = tuple(change(each) if each.id == rule else each for each in version.tables[name])

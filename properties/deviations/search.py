@@ -21,7 +21,7 @@ from groupcheck.model.engine.edits import (
     Edit,
     Sometimes,
     UnknownPartError,
-    table_of,
+    rules_beside,
 )
 from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.engine.rules import Version
@@ -105,7 +105,7 @@ class Search:
 
     def learn(self, findings: Iterable[Finding], coverages: Iterable[Coverage]) -> bool:
         """Adopt what explains these findings, the shortest first; False if nothing does."""
-        before, covered = self.adopted, _Covered(coverages)
+        before, covered = self.adopted, _Covered(coverages, self.profile.version)
         pending = [finding for finding in findings if finding.failure is None]
         pending.sort(key=lambda finding: len(finding.exchanges))
         while pending:
@@ -206,7 +206,8 @@ class Search:
 class _Covered:
     """The covered transitions, by the rules that they apply."""
 
-    def __init__(self, coverages: Iterable[Coverage]) -> None:
+    def __init__(self, coverages: Iterable[Coverage], version: Version) -> None:
+        self._version = version
         self._by_rule: dict[str, list[tuple[Instance, Coordinator, Transition]]] = {}
         for coverage in coverages:
             space = coverage.space
@@ -218,23 +219,13 @@ class _Covered:
 
     def allowed_by(self, model: Profile, edits: Deviations) -> bool:
         """Whether the model of these edits allows the answers to what their tables decide on."""
-        rules = {rule for edit in edits for rule in _concerned(edit, model.version)}
+        rules = {rule for edit in edits for rule in rules_beside(edit, self._version)}
         for rule in rules:
             for instance, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
                 outcomes = successors(state, edge.given, model, instance.config)
                 if not any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
                     return False
         return True
-
-
-def _concerned(edit: Edit, version: Version) -> set[str]:
-    """The rules of the table that an edit is about; none if it is about no table."""
-    edit = edit.of if isinstance(edit, Sometimes) else edit
-    rule: str = getattr(edit, "rule", "") or getattr(edit, "first", "")
-    try:
-        return {rule, *(each.id for each in version.tables[table_of(version, rule)])}
-    except UnknownPartError:
-        return {rule}
 
 
 def _near(edits: Iterable[Edit], finding: Finding, version: Version) -> Iterator[Edit]:

@@ -106,7 +106,7 @@ def _by_any_step(original: Finding, trial: Trial, graphs: list[StateGraph]) -> I
 
 
 @pytest.mark.parametrize("fault", slow_if(lambda fault: fault != FAULTS[0], FAULTS))
-@pytest.mark.parametrize("delay_ms", slow_if(lambda delay_ms: delay_ms > 0, [0, 1, 5_000]))
+@pytest.mark.parametrize("delay_ms", slow_if(lambda delay_ms: delay_ms != 1, [0, 1, 5_000]))
 def test_a_finding_has_one_id_for_every_broker_setting(fault: str, delay_ms: int) -> None:
     """Without the initial delay the finding takes a step less."""
     graphs = list(_explored().graphs.values())
