@@ -260,7 +260,7 @@ class ChangeAnswer(NamedTuple):
     """The answers that the rule gives have these fields, by their names, instead of their own.
 
     A field that an answer does not have is set in each record that the answer contains; one that
-    they do not have either is left out. `topics.error_code` is a field of the records in `topics`.
+    they do not have either is left out. `parts.code` is a field of the records in `parts`.
     """
 
     rule: str
@@ -285,9 +285,9 @@ class ChangeAnswer(NamedTuple):
 
 def _with_field(answer: A, name: str, value: object) -> A:
     record: Any = answer
-    field, _, inner = name.partition(".")
+    field, *inner = name.split(".", 1)
     if inner and field in getattr(record, "_fields", ()):
-        held = _with_field(getattr(record, field), inner, value)
+        held = _with_field(getattr(record, field), inner[0], value)
         record = record._replace(**{field: held})
     elif name in getattr(record, "_fields", ()):
         record = record._replace(**{name: value})

@@ -246,7 +246,10 @@ def test_findings_and_progress_are_lines_on_standard_error(
     assert "running    random sequences: 5 of 5; 1 finding so far" in lines
     found = [line for line in lines if line.startswith("found ")]
     (finding,) = json.loads(done.out)["findings"]
-    assert found == [f"found      1: {finding['title']}"]
+    heartbeat = "Heartbeat v4 before the group exists"
+    answers = "UNKNOWN_MEMBER_ID (25) instead of INVALID_GROUP_ID (24)"
+    assert found == [f"found      1: differs from Apache Kafka 2.7.2: {heartbeat}: {answers}"]
+    assert finding["cause"]["deviation"] == "there were no rule `heartbeat/invalid-group-id`"
 
 
 def test_help_imports_none_of_the_libraries_that_commands_need() -> None:

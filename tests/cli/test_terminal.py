@@ -131,7 +131,7 @@ def test_report_v_prints_settings_time_instances_and_rules(
     assert "settings   profile=2.7, members=1, examples=0" in out
     assert all(f"s: {phase.name}\n" in out for phase in run.phases)
     assert run.phases[0].name == "exploring the model"
-    assert run.phases[-1].name == "making findings minimal"
+    assert "making findings minimal" in [phase.name for phase in run.phases]
     for each in diverging().instances:
         assert f"instance   {each.label}: depth {each.depth}, " in out
     rules = diverging().rules

@@ -250,7 +250,10 @@ _KINDS = (
         ),
         (
             {"edit": "sometimes", "of": {"edit": "toggle", "behaviour": "answers-wait"}},
-            "sometimes: expected an edit that drops something, got {'edit': 'toggle',",
+            (
+                "sometimes: expected an edit that drops something, got {'edit': 'toggle', "
+                "'behaviour': 'answers-wait'}"
+            ),
         ),
         ({"edit": "toggle", "behaviour": "x"}, "there is no behaviour 'x'"),
         (

@@ -8,11 +8,11 @@ from functools import cache
 import pytest
 
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.instances.instance import DELAY
+from groupcheck.model.instances.instance import DELAY, virtual_time_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DescribeGroupsRequest, Request
-from groupcheck.properties.explored import Explored, virtual
+from groupcheck.properties.explored import Explored
 from groupcheck.properties.findings.canonicalise import canonicalise, kind_of
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import Trial, shrink, way_to
@@ -35,7 +35,7 @@ FAULTS = (
 
 @cache
 def _explored() -> Explored:
-    return together(virtual(PROFILES["2.7"], Settings()))
+    return together(virtual_time_instances(PROFILES["2.7"], 2))
 
 
 @cache
