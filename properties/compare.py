@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any, TypeVar
 
-from groupcheck.model.engine.edits import ANY
+from groupcheck.model.engine.edits import Anything, plain
 from groupcheck.model.instances.inputs import NOBODY
 from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import Group, Member, Offset
@@ -55,16 +55,7 @@ def _symbols(member_ids: list[str], names: Names) -> list[str]:
 
 
 def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
-    """An answer in its comparable form; `names` turns member ids into symbols.
-
-    A field that may have any value stays as it is.
-    """
-    record: Any = body
-    vague = {field: ANY for field in body._fields if getattr(record, field) is ANY}
-    if vague:
-        plain: Any = normal(record._replace(**dict.fromkeys(vague, ())), names, api_version)
-        found: ResponseBody = plain._replace(**vague)
-        return found
+    """An answer in its comparable form; `names` turns member ids into symbols."""
     body = trim(body, api_version)
     if isinstance(body, JoinGroupResponse):
         listed = (m._replace(member_id=_symbol(m.member_id, names)) for m in body.members)
@@ -104,6 +95,18 @@ def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
     """Records in an order of their own, whatever they hold: None has no place among strings."""
     listed = tuple(records)
     return tuple(sorted(listed, key=repr)) if len(listed) > 1 else listed
+
+
+def with_anything_as(seen: Any, allowed: Any) -> Any:  # noqa: ANN401 - any records
+    """An allowed answer with the values seen in the fields that may have any value."""
+    if isinstance(allowed, Anything):
+        return seen
+    if type(allowed) is not type(seen) or not isinstance(allowed, tuple):
+        return plain(allowed)
+    if len(allowed) != len(seen):
+        return plain(allowed)
+    parts = [with_anything_as(theirs, ours) for theirs, ours in zip(seen, allowed, strict=True)]
+    return allowed._make(parts) if hasattr(allowed, "_make") else tuple(parts)
 
 
 def differing(allowed: ResponseBody, seen: ResponseBody) -> list[str]:

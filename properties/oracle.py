@@ -11,12 +11,19 @@ from typing import NamedTuple
 
 from groupcheck.model.config import Config
 from groupcheck.model.engine import oracle as engine
+from groupcheck.model.engine.edits import plain
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.state import Advance, Coordinator, Group, Log
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
-from groupcheck.properties.compare import Names, differing, differing_field, normal
+from groupcheck.properties.compare import (
+    Names,
+    differing,
+    differing_field,
+    normal,
+    with_anything_as,
+)
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.tolerances import Tolerances
 
@@ -136,7 +143,10 @@ class Oracle(engine.Oracle[Outcome]):
                 differences.append(difference)
         if not self.keep(kept):
             before = self._before(given, seen.elapsed_ms)
-            raise DivergedError(Rejection(tuple(allowed), tuple(differences), before, self.config))
+            outcomes = tuple(allowed)
+            if self.profile.version.answers:
+                outcomes, before = plain(outcomes), plain(before)
+            raise DivergedError(Rejection(outcomes, tuple(differences), before, self.config))
 
     def copied(self, *states: Coordinator) -> Oracle:
         """A copy that goes on by itself, from those states, or from where this one is."""
@@ -235,7 +245,13 @@ class Oracle(engine.Oracle[Outcome]):
         seen: Observation,
         view: GroupView | None,
     ) -> Difference | None:
-        allowed = {r.request_id: self._normal(r, self._symbols) for r in outcome.responses}
+        responses = outcome.responses
+        if self.profile.version.answers:
+            responses = tuple(
+                r._replace(body=with_anything_as(answers.get(r.request_id), r.body))
+                for r in responses
+            )
+        allowed = {r.request_id: self._normal(r, self._symbols) for r in responses}
         if len(answers) != len(seen.responses):
             return Difference("answered twice", distance=SILENCE)
         found = [

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from groupcheck.model.engine.edits import ANY
+from groupcheck.model.engine.edits import Anything
 from groupcheck.model.vocabulary import (
     DescribeGroupsResponse,
     JoinGroupResponse,
     LeaveGroupResponse,
     ResponseBody,
 )
-from groupcheck.properties.compare import normal
+from groupcheck.properties.compare import normal, with_anything_as
 from groupcheck.properties.generators.walk_state import WalkState
 
 
@@ -30,7 +30,7 @@ def agree(allowed: ResponseBody, answer: ResponseBody, at: WalkState) -> bool:
 
 def _joins_agree(allowed: Any, answer: Any, at: WalkState) -> bool:  # noqa: ANN401
     names, generation = at.names, allowed[1]
-    if generation is not ANY and not allowed[0] and generation >= 0:
+    if not isinstance(generation, Anything) and not allowed[0] and generation >= 0:
         generation += at.cut
     return (
         generation == answer[1]
@@ -44,6 +44,8 @@ def _joins_agree(allowed: Any, answer: Any, at: WalkState) -> bool:  # noqa: ANN
 
 
 def _departures_agree(allowed: Any, answer: Any, at: WalkState) -> bool:  # noqa: ANN401
+    if isinstance(allowed[1], Anything):
+        return bool(allowed[0] == answer[0])
     return allowed[0] == answer[0] and _renamed(allowed[1], at.names) == list(answer[1])
 
 
@@ -56,7 +58,7 @@ def _descriptions_agree(allowed: Any, answer: Any, at: WalkState) -> bool:  # no
 
 def _listed_alike(ours: Any, theirs: Any, at: WalkState) -> bool:  # noqa: ANN401
     """Whether two lists have the same members in any order; one id may be unrevealed."""
-    if ours is ANY:
+    if isinstance(ours, Anything):
         return True
     if not ours or not theirs:
         return not ours and not theirs
@@ -91,7 +93,7 @@ def agree_at_last(allowed: ResponseBody, answer: ResponseBody, at: WalkState, ve
         return False
     known = {name: name for name, real in at.names.items() if real in at.revealed}
     seen = normal(answer, {at.names[name]: name for name in known}, version)
-    return seen == normal(_shifted(allowed, at.cut), known, version)
+    return seen == normal(with_anything_as(seen, _shifted(allowed, at.cut)), known, version)
 
 
 def _led_otherwise(allowed: Any, answer: Any, at: WalkState) -> bool:  # noqa: ANN401
@@ -106,6 +108,6 @@ def _shifted(body: ResponseBody, cut: int) -> ResponseBody:
     """An answer with its generation as it is where so many are cut."""
     if isinstance(body, JoinGroupResponse) and not body.error_code:
         generation: Any = body.generation_id
-        if generation is not ANY and generation >= 0:
+        if not isinstance(generation, Anything) and generation >= 0:
             return body._replace(generation_id=generation + cut)
     return body

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple, TypeGuard
 
+from groupcheck.model.engine.edits import plain
 from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.model.step import Outcome, Profile
@@ -95,7 +96,7 @@ class Checks:
             dict(self.oracle.names),
             rejection,
             failure,
-            self.oracle.states[0] if len(self.oracle.states) == 1 else None,
+            plain(self.oracle.states[0]) if len(self.oracle.states) == 1 else None,
             during,
         )
 

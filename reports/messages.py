@@ -7,6 +7,7 @@ from string import ascii_uppercase
 from typing import Any, Final
 
 from groupcheck.model import vocabulary as kafka
+from groupcheck.model.engine.edits import plain
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -250,6 +251,7 @@ def error_name(code: ErrorCode) -> str:
 
 def answer_in_words(body: ResponseBody, names: Names) -> str:
     """An answer; `names` are the members' letters."""
+    body = plain(body)
     match body:
         case kafka.JoinGroupResponse():
             words = _join_answer(body, names)

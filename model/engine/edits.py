@@ -237,8 +237,13 @@ class Exchange(NamedTuple):
         return version._replace(tables={**version.tables, name: tuple(table)})
 
 
-class _Any:
-    """Equal to every value."""
+class Anything:
+    """A value that is equal to every other one; in an answer it stands for the rule's `own`."""
+
+    __slots__ = ("own",)
+
+    def __init__(self, own: object = None) -> None:
+        self.own = own
 
     def __eq__(self, _other: object) -> bool:
         return True
@@ -249,11 +254,22 @@ class _Any:
     def __repr__(self) -> str:
         return "anything"
 
-    def __reduce__(self) -> str:
-        return "ANY"
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        return "ANY" if self is ANY else (Anything, (self.own,))
 
 
-ANY: Final = _Any()  # a field of an answer that may have any value
+ANY: Final = Anything()  # a field of an answer that may have any value
+
+
+def plain(value: A) -> A:
+    """A record, and what it contains, with the rules' own values where any value is allowed."""
+    found: Any = value
+    if isinstance(found, Anything):
+        found = plain(found.own)
+    elif isinstance(found, tuple):
+        parts = list(map(plain, found))
+        found = found._make(parts) if hasattr(found, "_make") else tuple(parts)
+    return cast("A", found)
 
 
 class ChangeAnswer(NamedTuple):
@@ -290,7 +306,8 @@ def _with_field(answer: A, name: str, value: object) -> A:
         held = _with_field(getattr(record, field), inner[0], value)
         record = record._replace(**{field: held})
     elif name in getattr(record, "_fields", ()):
-        record = record._replace(**{name: value})
+        own = getattr(record, name)
+        record = record._replace(**{name: Anything(own) if value is ANY else value})
     elif isinstance(record, tuple):
         parts = [_with_field(part, name, value) for part in record]
         record = record._make(parts) if hasattr(record, "_make") else tuple(parts)

@@ -160,11 +160,12 @@ class Search:
                 if self._explains((*kept, other), test):
                     self._alternatives[str(other)] = self._alternatives.get(str(deviation), [])
                     return (*kept, other)
-        changes = list(dict.fromkeys(changed_answers(finding)))
-        certain = [each for each in changes if ANY not in dict(each.fields).values()]
-        vague = [each for each in changes if each not in certain]
+        changes = {str(each): each for each in changed_answers(finding)}.values()
+        vague = [each for each in changes if any(value is ANY for _, value in each.fields)]
+        certain = [each for each in changes if not any(value is ANY for _, value in each.fields)]
         near = list(_near(self._edits, finding, self.model.version))
-        far = [each for each in self._edits if each not in near]
+        known = set(map(str, near))
+        far = [each for each in self._edits if str(each) not in known]
         for edits in (near, certain, far, vague):
             found = [e for e in edits if self._may_add((e,), test, covered)]
             if found:
@@ -277,7 +278,8 @@ def _changes(allowed: Any, seen: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN
         if ours == theirs:
             continue
         for name, value in _inner(field, ours, theirs):
-            found[name] = value if found.get(name, value) == value else ANY
+            same = name not in found or (found[name] is not ANY and found[name] == value)
+            found[name] = value if same else ANY
     yield from found.items()
 
 

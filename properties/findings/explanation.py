@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from groupcheck.model.engine.edits import plain
 from groupcheck.model.rules.timers import due
 from groupcheck.model.state import ReleaseAppends
 from groupcheck.model.step import Outcome, outcomes
@@ -74,7 +75,7 @@ class _Matches:
             for step in self._finding.sequence.steps
             if isinstance(step, Request) and step.request_id == request_id
         )
-        bodies = (r.body for r in outcome.responses if r.request_id == request_id)
+        bodies = (plain(r.body) for r in outcome.responses if r.request_id == request_id)
         return next((normal(body, self._symbols, version) for body in bodies), None)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupcheck.model.engine.edits import plain
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Outcome
 from groupcheck.properties.findings.finding import Exchange, Finding
@@ -33,6 +34,8 @@ def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
     for exchange, there in zip(accepted[::-1], before[::-1], strict=True):
         state, taken = next(_ways_to(state, exchange, there))
         ways.append(taken)
+    if finding.sequence.deviations:
+        return plain(state), plain(tuple(ways[::-1]))
     return state, tuple(ways[::-1])
 
 

@@ -18,6 +18,7 @@ from random import Random
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.edits import as_json
+from groupcheck.model.engine.edits import Edit
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
@@ -113,7 +114,7 @@ class Bulk(NamedTuple):
             numbers = iter(self.parts)
             running = [pool.submit(_do, number) for number in islice(numbers, 2 * jobs)]
             while running:
-                yield running.pop(0).result()
+                yield _excusing(running.pop(0).result(), self.profile.edits)
                 running += [pool.submit(_do, number) for number in islice(numbers, 1)]
         except BrokenProcessPool as broken:
             msg = f"{self.source.spec} has ended the process that it was run in"
@@ -223,6 +224,15 @@ def _begin(  # noqa: PLR0913, PLR0917 - what makes a bulk
     gc.freeze()
 
 
+def _excusing(part: Part, deviations: tuple[Edit, ...]) -> Part:
+    """The part with findings that excuse these deviations, which cannot be sent as they are."""
+    findings = (
+        each._replace(sequence=each.sequence._replace(deviations=deviations))
+        for each in part.findings
+    )
+    return part._replace(findings=tuple(findings))
+
+
 def _do(number: int) -> Part:
     def check() -> None:
         if _mine["stop"].is_set():
@@ -230,4 +240,4 @@ def _do(number: int) -> Part:
 
     with interruptible():
         part: Part = _mine["parts"].do(number, check)
-    return part
+    return _excusing(part, ())

@@ -19,8 +19,13 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import MalformedTraceError, dump, parse
 from groupcheck.properties.verify import Verification
+from groupcheck.reports.changes import changes
+from groupcheck.reports.explored_graphs import Again, Known
+from groupcheck.reports.html import as_html
 from groupcheck.reports.text import story
+from groupcheck.reports.verification_record import result_record
 from support.faults import faulty_port
+from support.fuzzed_runs import rendered
 from support.spaces import together
 
 TELLS_FOLLOWERS = "a follower is given the member list"
@@ -57,11 +62,17 @@ def _two_faults() -> BuiltinPort:
 
 
 @cache
-def _verified() -> Result:
-    """A coordinator with two faults; every trace to the second shows the first."""
+def _verification() -> Verification:
+    """A coordinator with two faults, verified; every trace to the second shows the first."""
     source = PortSource("two faults", _two_faults)
     given = together({"metadata": virtual_time_instances(PROFILES["2.7"], 2)["metadata"]})
-    return Verification(source, Settings(examples=0), given=given).run()
+    verification = Verification(source, Settings(examples=0, walks=50), given=given)
+    verification.run()
+    return verification
+
+
+def _verified() -> Result:
+    return _verification().result
 
 
 def _of(cause: str) -> Finding:
@@ -101,6 +112,14 @@ def test_the_text_of_a_finding_names_its_cause_and_the_deviations_on_the_way() -
     assert f"behaves as if {ASSIGNMENT}" in text
     assert f"On the way the port also behaves as if\n  {MEMBERS}\n" in text
     assert "On the way" not in story(_of(MEMBERS))
+
+
+def test_a_result_with_answers_that_may_be_anything_is_rendered_in_every_format() -> None:
+    rendered(_verified())
+    saved = result_record(_verified())
+    known = tuple(map(Known, saved.instances, _verification().graphs))
+    page = as_html(saved, changes(saved, None), Again(known, ()))
+    assert f"behaves as if {MEMBERS}" in page
 
 
 @pytest.mark.parametrize(
