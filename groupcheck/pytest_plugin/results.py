@@ -81,7 +81,7 @@ def run_of(
     rest = parts[NO_RULE if NO_RULE in parts else tests[0]]
     rest.ended_early = result.ended_early
     for finding in result.findings:
-        rule = rule_of(finding, counts.keys() & parts.keys())
+        rule = rule_of(finding, parts.keys() - {NO_RULE})
         part = rest if rule is None else parts[rule]
         part.findings[finding.finding_id] = story(finding)
     return Run(

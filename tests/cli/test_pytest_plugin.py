@@ -21,7 +21,7 @@ FOLLOWERS = (
     "-k",
     "delay",
 )
-FOLLOWER_SEES_MEMBERS = "04dbda2d"  # the finding of the picture in the README
+FOLLOWER_SEES_MEMBERS = "8d44188c"  # the finding of the picture in the README
 
 
 def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
