@@ -81,6 +81,7 @@ def real_time(run: Verification) -> None:
         _real_time(run, share=True)
     except _SharedBrokerFailedError:
         run.findings.clear()
+        run.coverages.clear()
         _real_time(run, share=False)
 
 

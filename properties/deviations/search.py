@@ -163,17 +163,19 @@ class Search:
         changes = {str(each): each for each in changed_answers(finding)}.values()
         vague = [each for each in changes if any(value is ANY for _, value in each.fields)]
         certain = [each for each in changes if not any(value is ANY for _, value in each.fields)]
-        near = list(_near(self._edits, finding, self.model.version))
-        known = set(map(str, near))
-        far = [each for each in self._edits if str(each) not in known]
-        for edits in (near, certain, far, vague):
+        applied = {rule for outcome in finding.allowed for rule in outcome.fired}
+        own = [each for each in self._edits if _rule_of(each) in applied]
+        tables = _rules_beside(finding, self.model.version) - applied
+        near = [each for each in self._edits if _rule_of(each) in tables]
+        far = [each for each in self._edits if _rule_of(each) not in tables | applied]
+        for edits in (own, certain, near, far, vague):
             found = [e for e in edits if self._may_add((e,), test, covered)]
             if found:
                 # Of equally simple ones, the one that explains most.
                 best = max(found, key=lambda e: self._explained((*self.adopted, e), pending))
-                self._alternatives[str(best)] = [*found, *near, *certain, *vague]
+                self._alternatives[str(best)] = [*found, *own, *near, *certain, *vague]
                 return (*self.adopted, best)
-        for pair in combinations([*certain, *near][:MOST_PAIRED], 2):
+        for pair in combinations([*certain, *own, *near][:MOST_PAIRED], 2):
             if self._may_add(pair, test, covered):
                 return (*self.adopted, *pair)
         return None
@@ -229,16 +231,17 @@ class _Covered:
         return True
 
 
-def _near(edits: Iterable[Edit], finding: Finding, version: Version) -> Iterator[Edit]:
-    """The edits of the tables that decide on the last request, and of the rules applied last."""
+def _rule_of(edit: Edit) -> str:
+    """The rule that an edit is about; the first of two."""
+    rule: str = getattr(edit, "rule", "") or getattr(edit, "first", "")
+    return rule
+
+
+def _rules_beside(finding: Finding, version: Version) -> set[str]:
+    """The rules of the tables that decide on the last request."""
     last = finding.sequence.steps[-1]
-    rules = {rule for outcome in finding.allowed for rule in outcome.fired}
-    if isinstance(last, Request):
-        tables = (version.tables.get(name, ()) for name in tables_of(last.api))
-        rules |= {rule.id for table in tables for rule in table}
-    for edit in edits:
-        if (getattr(edit, "rule", "") or getattr(edit, "first", "")) in rules:
-            yield edit
+    tables = tables_of(last.api) if isinstance(last, Request) else ()
+    return {rule.id for name in tables for rule in version.tables.get(name, ())}
 
 
 def changed_answers(finding: Finding) -> Iterator[ChangeAnswer]:

@@ -51,7 +51,7 @@ listening[0].accept()
 # A conforming broker that fails at a JoinGroup without protocols; it is given the tests' folder.
 FAILING = """
 import os, sys
-from threading import Event, Lock
+from threading import Lock
 sys.path.insert(0, sys.argv[1])
 from groupcheck.implementation.core.config import Config
 from support.wire_broker import CoordinatorBroker
@@ -59,7 +59,7 @@ from support.wire_broker import CoordinatorBroker
 def fails(asked):
     with whole:
         if asked.name == "JoinGroupRequest" and not asked.protocols:
-            {harm}
+            os._exit(1)
     return respond(asked)
 
 broker, whole = CoordinatorBroker(Config(group_initial_rebalance_delay_ms=0)), Lock()
@@ -156,7 +156,7 @@ def test_kafka_has_none_of_the_findings_of_kfake() -> None:
     with _started("kafka:4.1") as source:
         for finding in result.findings:
             port = source.connect()
-            shared = replay(finding.sequence, port)
+            shared = replay(finding.sequence._replace(deviations=()), port)
             assert shared is None, story(shared)
             port.shutdown()
 
@@ -208,12 +208,11 @@ def test_broker_that_ends_or_hangs_is_started_again(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("harm", ["os._exit(1)", "Event().wait()"])
-def test_broker_that_one_request_ends_or_hangs_is_verified_on_the_others(
-    harm: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_broker_that_one_request_ends_is_verified_on_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     program = tmp_path / "program.py"
-    program.write_text(FAILING.format(harm=harm))
+    program.write_text(FAILING)
     starts = []
 
     def launch(programs: Supervised, _settings: object, interrupted: Event) -> tuple[str, int]:

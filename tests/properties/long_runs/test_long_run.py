@@ -330,7 +330,7 @@ def test_broker_that_was_started_for_the_run_is_restarted() -> None:
     source = port_source("serve")
 
     def end() -> None:
-        running = source.stop.__self__._running  # type: ignore[attr-defined]
+        running = source.stop.__self__.shared._running  # type: ignore[attr-defined]
         assert not running.ended
         os.kill(running.programs.pids["serve"], signal.SIGKILL)
 
