@@ -68,7 +68,7 @@ def page(name: str, result: ResultRecord) -> str:
     """Return the page on a broker."""
     facts = {
         "checked against": result.kafka,
-        "transitions covered": f"{result.covered:,} of {result.transitions:,}",
+        "covered of the model with the deviations below": f"{result.covered:,} of {result.transitions:,}",
         "sequences, steps": f"{result.sequences:,}, {result.steps:,}",
         "findings": f"{len(result.findings)}",
         "not supported": ", ".join(result.unsupported) or "nothing",
