@@ -66,9 +66,10 @@ def run(name: str) -> ResultRecord:
 
 def page(name: str, result: ResultRecord) -> str:
     """Return the page on a broker."""
+    covered = f"{result.covered:,} of {result.transitions:,}"
     facts = {
         "checked against": result.kafka,
-        "covered of the model with the deviations below": f"{result.covered:,} of {result.transitions:,}",
+        "covered of the model with the deviations below": covered,
         "sequences, steps": f"{result.sequences:,}, {result.steps:,}",
         "findings": f"{len(result.findings)}",
         "not supported": ", ".join(result.unsupported) or "nothing",
