@@ -34,7 +34,7 @@ Line = dict[str, Any]
 def joining(group: str, **fields: Any) -> dict[str, Any]:
     return {
         "group_id": group,
-        "session_timeout_ms": 300,
+        "session_timeout_ms": 1_500,
         "rebalance_timeout_ms": 300,
         "member_id": "",
         "protocol_type": "consumer",
