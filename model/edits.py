@@ -10,7 +10,14 @@ from itertools import islice
 from types import MappingProxyType
 from typing import Any, Final, get_type_hints
 
-from groupcheck.model.bodies import Json, MalformedBodyError, decode, encode_record, shown
+from groupcheck.model.bodies import (
+    Json,
+    MalformedBodyError,
+    check_integer,
+    decode,
+    encode_record,
+    shown,
+)
 from groupcheck.model.engine.edits import (
     ANY,
     ChangeAnswer,
@@ -19,6 +26,7 @@ from groupcheck.model.engine.edits import (
     DropRule,
     Edit,
     Exchange,
+    FirstNumber,
     FromVersion,
     Sometimes,
     Toggle,
@@ -45,6 +53,7 @@ KINDS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "change-answer": ChangeAnswer,
         "toggle": Toggle,
         "sometimes": Sometimes,
+        "first-number": FirstNumber,
     }
 )
 _NAMES: Final = {kind: name for name, kind in KINDS.items()}
@@ -130,6 +139,13 @@ def _name(value: object, path: str) -> str:
     return value
 
 
+def _number(value: object, path: str) -> int:
+    try:
+        return check_integer(value, path)
+    except MalformedBodyError as error:
+        raise MalformedEditError(*error.args) from error
+
+
 def _version(value: object, path: str) -> Version:
     if not isinstance(value, str) or value not in PROFILES:
         msg = f"{path}: expected one of {', '.join(PROFILES)}, got {shown(value)}"
@@ -146,6 +162,7 @@ def _answer_fields(value: object, path: str) -> tuple[tuple[str, Any], ...]:
 
 _FIELDS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "other": _version,
+    "number": _number,
     "fields": _answer_fields,
 }
 

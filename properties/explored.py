@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
-from groupcheck.model.engine.edits import ChangeAnswer, Edit, rules_beside
+from groupcheck.model.engine.edits import ChangeAnswer, Edit, FirstNumber, rules_beside
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.instances.instance import Instance, feature_instances, virtual_time_instances
@@ -74,8 +74,8 @@ def _deviating(space: StateSpace, model: Profile, done: Callable[[int], None]) -
         found = explore(instance, done, most_states=MOST_GROWTH * len(space.nodes))
     except TooManyStatesError:
         return space
-    # Answers with a field that may have any value equal all others.
-    exact = not any(isinstance(edit, ChangeAnswer) for edit in model.edits)
+    # Answers with a field that may have any value equal all others, and states count as ever.
+    exact = not any(isinstance(edit, ChangeAnswer | FirstNumber) for edit in model.edits)
     same = exact and found.nodes == space.nodes and found.edges == space.edges
     return space if same else found
 

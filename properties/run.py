@@ -14,6 +14,7 @@ from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request, RequestBody, SyncGroupRequest
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
+from groupcheck.properties.ports.numbering import numbered
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError, tolerances_of
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.sequence import Sequence, fault_of, step_message, symbols_of
@@ -110,14 +111,14 @@ class Run(Checks):
         profile: Profile,
         broker: Mapping[str, int],
     ) -> None:
-        self.port = port
+        self.port = numbered(port, profile)
         tolerances = tolerances_of(port)
         super().__init__(profile, broker, tolerances)
         self._late_ms = tolerances.late_ms if tolerances else 0
         # A port with code coverage receives each step and its result.
         self._stepped: Stepped | None = getattr(port, "stepped", None)
         try:
-            port.open(profile.name, self.broker)
+            self.port.open(profile.name, self.broker)
         except PortFailedError as failure:
             raise self.failed(failure, during="open") from failure
 

@@ -334,6 +334,26 @@ class Toggle(NamedTuple):
         return version._replace(behaviours=version.behaviours ^ {self.behaviour})
 
 
+class FirstNumber(NamedTuple):
+    """What is numbered has another first number, and the next ones follow it.
+
+    The rules count as ever: what an implementation reveals is renumbered before it is compared.
+    """
+
+    of: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"the first {self.of} were {self.number}"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        if self.of not in version.first_numbers:
+            msg = f"{version.name} numbers no {self.of!r}"
+            raise UnknownPartError(msg)
+        return version._replace(first_numbers={**version.first_numbers, self.of: self.number})
+
+
 Edit = (
     DropRule
     | AddRule
@@ -347,6 +367,7 @@ Edit = (
     | ChangeAnswer
     | Sometimes
     | Toggle
+    | FirstNumber
 )
 
 

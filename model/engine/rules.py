@@ -228,6 +228,7 @@ class Version(NamedTuple):
         areas: the names of the tables of each area, in the order in which they are declared.
         known_behaviours: the names of all behaviours of the specification.
         answers: by the id of a rule, changes of what it answers, in their order.
+        first_numbers: of what is numbered, by its name, the number of the first.
     """
 
     name: str
@@ -237,6 +238,7 @@ class Version(NamedTuple):
     areas: Mapping[str, tuple[str, ...]]
     known_behaviours: frozenset[str]
     answers: Mapping[str, tuple[Callable[[Any], Any], ...]] = MappingProxyType({})
+    first_numbers: Mapping[str, int] = MappingProxyType({})
 
     @property
     def rules(self) -> dict[str, VersionRule]:

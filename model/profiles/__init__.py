@@ -35,6 +35,8 @@ from groupcheck.model.step import WITHOUT_ZOOKEEPER, Profile
 from groupcheck.model.storing import committed, failover, log, records, revert, waiting
 from groupcheck.model.vocabulary import ErrorCode as E
 
+GENERATION: Final = "generation"  # what is numbered
+
 # In the order in which they are listed: APIs first, then what they share.
 PARTS: Final[tuple[Part, ...]] = tuple(
     part
@@ -115,7 +117,7 @@ def _profile(  # noqa: PLR0913, PLR0917 - one record of data
     commit_errors: Mapping[E, E],
     min_versions: Mapping[str, int] = WITHOUT_ZOOKEEPER,
 ) -> Profile:
-    version = version_of(name, PARTS)
+    version = version_of(name, PARTS)._replace(first_numbers={GENERATION: 1})
     return Profile(
         name,
         f"Apache Kafka {kafka}",

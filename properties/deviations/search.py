@@ -19,6 +19,7 @@ from groupcheck.model.engine.edits import (
     DropGuard,
     DropRule,
     Edit,
+    FirstNumber,
     Sometimes,
     UnknownPartError,
     rules_beside,
@@ -26,14 +27,21 @@ from groupcheck.model.engine.edits import (
 from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.engine.rules import Version
 from groupcheck.model.instances.instance import Instance
+from groupcheck.model.profiles import GENERATION
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
-from groupcheck.model.transition import successors, tables_of
-from groupcheck.model.vocabulary import Request, Response
+from groupcheck.model.transition import Input, successors, tables_of
+from groupcheck.model.vocabulary import JoinGroupResponse, Request, Response
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
+from groupcheck.properties.ports.numbering import (
+    first_generation,
+    renumbered,
+    revealed_generation,
+)
+from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import Checks, FoundError
 from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.tolerances import Tolerances
@@ -51,19 +59,26 @@ class ObservedTest(NamedTuple):
     broker: Mapping[str, int]
     exchanges: tuple[Exchange, ...]
     tolerances: Tolerances | None = None
+    first_generation: int = 1  # by which the generations in the exchanges are counted
 
     @classmethod
     def of(cls, finding: Finding) -> ObservedTest:
         """The test that a finding is from."""
         late_ms, early_ms = finding.config.timer_late_ms, finding.config.timer_early_ms
         tolerances = Tolerances(late_ms, early_ms) if late_ms else None
-        return cls(finding.sequence.broker, finding.exchanges, tolerances)
+        first = first_generation(finding.sequence.model)
+        return cls(finding.sequence.broker, finding.exchanges, tolerances, first)
+
+    def exchanges_of(self, model: Profile) -> Iterator[tuple[Input, Observation]]:
+        """The exchanges, with the numbers that the generations have in a model."""
+        shift = first_generation(model) - self.first_generation
+        return (renumbered(given, seen, shift) for given, seen in self.exchanges)
 
     def allowed_by(self, model: Profile) -> bool:
         """Whether a model allows all of it."""
         oracle = Oracle(model, self.broker, self.tolerances)
         try:
-            for given, seen in self.exchanges:
+            for given, seen in self.exchanges_of(model):
                 oracle.accept(given, oracle.predict(given), seen)
         except DivergedError:
             return False
@@ -73,7 +88,7 @@ class ObservedTest(NamedTuple):
         """The finding that it ends in under a model; None if that allows all of it."""
         checks = Checks(model, self.broker, self.tolerances)
         try:
-            for given, seen in self.exchanges:
+            for given, seen in self.exchanges_of(model):
                 checks.observe(given, checks.oracle.predict(given), seen)
         except FoundError as found:
             return found.finding
@@ -107,7 +122,8 @@ class Search:
         """Adopt what explains these findings, the shortest first; False if nothing does."""
         before, covered = self.adopted, _Covered(coverages, self.profile.version)
         pending = [finding for finding in findings if finding.failure is None]
-        pending.sort(key=lambda finding: len(finding.exchanges))
+        # What is numbered otherwise stands in the way of every other explanation.
+        pending.sort(key=lambda each: (not any(first_numbers(each)), len(each.exchanges)))
         while pending:
             finding, *pending = pending
             test = ObservedTest.of(finding)
@@ -160,6 +176,7 @@ class Search:
                 if self._explains((*kept, other), test):
                     self._alternatives[str(other)] = self._alternatives.get(str(deviation), [])
                     return (*kept, other)
+        numbers = list(first_numbers(finding))
         changes = {str(each): each for each in changed_answers(finding)}.values()
         vague = [each for each in changes if any(value is ANY for _, value in each.fields)]
         certain = [each for each in changes if not any(value is ANY for _, value in each.fields)]
@@ -168,7 +185,7 @@ class Search:
         tables = _rules_beside(finding, self.model.version) - applied
         near = [each for each in self._edits if _rule_of(each) in tables]
         far = [each for each in self._edits if _rule_of(each) not in tables | applied]
-        for edits in (own, certain, near, far, vague):
+        for edits in (numbers, own, certain, near, far, vague):
             found = [e for e in edits if self._may_add((e,), test, covered)]
             if found:
                 # Of equally simple ones, the one that explains most.
@@ -222,6 +239,8 @@ class _Covered:
 
     def allowed_by(self, model: Profile, edits: Deviations) -> bool:
         """Whether the model of these edits allows the answers to what their tables decide on."""
+        if any(isinstance(edit, FirstNumber) for edit in edits) and self._shows_generations():
+            return False
         rules = {rule for edit in edits for rule in rules_beside(edit, self._version)}
         for rule in rules:
             for instance, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
@@ -229,6 +248,22 @@ class _Covered:
                 if not any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
                     return False
         return True
+
+    def _shows_generations(self) -> bool:
+        """Whether a generation has been shown by its number."""
+        every = (edge for covered in self._by_rule.values() for _, _, edge in covered)
+        return any(revealed_generation(r.body) for edge in every for r in edge.responses)
+
+
+def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
+    """The first generation of the port, if its answer shows another generation than is allowed."""
+    first = first_generation(finding.sequence.model)
+    for difference in finding.rejection.differences if finding.rejection else ():
+        allowed, seen = revealed_generation(difference.allowed), difference.seen
+        if allowed > 0 and isinstance(seen, JoinGroupResponse) and not seen.error_code:
+            shift = seen.generation_id - allowed
+            if shift and seen.generation_id >= 0:
+                yield FirstNumber(GENERATION, first + shift)
 
 
 def _rule_of(edit: Edit) -> str:

@@ -22,6 +22,7 @@ from groupcheck.properties.generators.precomputed import Branch, Track, Tracks, 
 from groupcheck.properties.generators.walk_state import WalkState, bound, moved
 from groupcheck.properties.histories.recorded_replay import End, replay_recorded
 from groupcheck.properties.oracle import view_of
+from groupcheck.properties.ports.numbering import numbered
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError
 from groupcheck.properties.response_matching import agree, agree_at_last
 from groupcheck.properties.run import FoundError
@@ -40,7 +41,7 @@ class Walker:
 
     def __init__(self, tracks: Tracks, port: Port) -> None:
         self.tracks = tracks
-        self.port = port
+        self.port = numbered(port, tracks.space.instance.profile)
         self.times = array("L", bytes(tracks.space.transition_count * array("L").itemsize))
         self.pairs: set[int] = set()
         self._led = NO_PAIR  # the first of the pairs that the last step is first in

@@ -219,7 +219,8 @@ def test_the_json_of_an_edit_has_its_kind_and_its_parts_by_name(edit: Edit, data
 
 
 _KINDS = (
-    "drop-rule, drop-guard, drop-effect, exchange, from-version, change-answer, toggle, sometimes"
+    "drop-rule, drop-guard, drop-effect, exchange, from-version, change-answer, toggle, "
+    "sometimes, first-number"
 )
 
 

@@ -18,6 +18,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.search import KnownDeviation
+from groupcheck.properties.ports.numbering import NumberedPort
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings
@@ -73,6 +74,20 @@ def test_two_edits_are_two_causes_and_everything_behind_them_is_covered() -> Non
     assert sorted(_causes(result)) == sorted(map(str, (OTHER_GENERATION, ANSWERED)))
     assert result.covered_transitions == result.transitions
     assert all(not finding.sequence.deviations for finding in result.findings)
+
+
+@pytest.mark.parametrize("first", [2, 5])
+def test_another_numbering_of_generations_is_one_cause_and_all_is_covered(
+    first: int,
+) -> None:
+    space = {"metadata": virtual_time_instances(NEW, 2)["metadata"]}
+    source = PortSource("numbered", lambda: NumberedPort(ModelPort(), 1 - first))
+    result = Verification(source, SETTINGS, given=together(space)).run()
+    assert _causes(result) == [f"the first generation were {first}"]
+    assert result.covered_transitions == result.transitions
+    (finding,) = result.findings
+    assert replay(finding.sequence, source.connect()) is not None
+    assert replay(finding.sequence, ModelPort()) is None
 
 
 def test_known_deviations_conform_until_there_is_a_new_one_or_they_are_fixed() -> None:

@@ -1,0 +1,116 @@
+"""Ports that number generations otherwise than Kafka, whose first generation of a group is 1.
+
+The rules, the tests and what is observed of the port have Kafka's numbers; the port gets its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, Final
+
+from groupcheck.model.engine.edits import Anything
+from groupcheck.model.exploring.canonical import rename
+from groupcheck.model.profiles import GENERATION
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input
+from groupcheck.model.vocabulary import JoinGroupResponse, Request, Response
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
+
+# A number that no group has: instead of one before the port's first, where -1 means no generation.
+NEVER: Final = 1_000_000
+
+
+def first_generation(profile: Profile) -> int:
+    """The number of the first generation of a group."""
+    return profile.version.first_numbers[GENERATION]
+
+
+def revealed_generation(body: Any) -> int:  # noqa: ANN401 - any answer
+    """The generation that an answer reveals; 0 if it reveals none, or may reveal any."""
+    if not isinstance(body, JoinGroupResponse) or body.error_code:
+        return 0
+    generation: Any = body.generation_id
+    return 0 if isinstance(generation, Anything) else int(generation)
+
+
+def numbered(port: Port, profile: Profile) -> Port:
+    """The port with the numbers of Kafka's generations, if by the profile it has others."""
+    shift = first_generation(profile) - 1
+    return NumberedPort(port, shift) if shift else port
+
+
+def sent(request: Request, shift: int) -> Request:
+    """A request with its generation, if it has one, so much higher."""
+    body = rename(request.body, {}, shift)
+    generation: int = getattr(request.body, "generation_id", -1)
+    if generation >= 0 > generation + shift:
+        body = body._replace(generation_id=NEVER)  # type: ignore[call-arg]
+    return request._replace(body=body)
+
+
+def observed(seen: Observation, shift: int) -> Observation:
+    """An observation with the generations that it shows so much lower."""
+    groups = seen.groups and tuple(
+        view._replace(generation_id=view.generation_id and view.generation_id - shift)
+        for view in seen.groups
+    )
+    responses = tuple(_response(each, shift) for each in seen.responses)
+    return seen._replace(responses=responses, groups=groups)
+
+
+def renumbered(given: Input, seen: Observation, shift: int) -> tuple[Input, Observation]:
+    """A step and what was observed of it, as if the port's generations were so much lower."""
+    if not shift:
+        return given, seen
+    given = sent(given, -shift) if isinstance(given, Request) else given
+    return given, observed(seen, shift)
+
+
+def _response(response: Response, shift: int) -> Response:
+    body = response.body
+    if not isinstance(body, JoinGroupResponse) or body.error_code or body.generation_id < 0:
+        return response
+    return response._replace(body=body._replace(generation_id=body.generation_id - shift))
+
+
+class NumberedPort:
+    """A port whose generations are `shift` higher than Kafka's; the methods are those of `Port`."""
+
+    def __init__(self, port: Port, shift: int) -> None:
+        self._port = port
+        self._shift = shift
+        self.tolerances = getattr(port, "tolerances", None)
+
+    @property
+    def real_time(self) -> bool:
+        """Whether it runs on a real clock."""
+        return self._port.real_time
+
+    @property
+    def max_versions(self) -> Mapping[str, int] | None:
+        """The highest version of each API that it supports."""
+        return self._port.max_versions
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        """Start a test with an empty coordinator."""
+        return self._port.open(profile, config)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        """Send one request."""
+        return observed(self._port.request(sent(request, self._shift), expected), self._shift)
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        """Let time pass."""
+        return observed(self._port.advance(ms, expected), self._shift)
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        """Apply a fault to the coordinator."""
+        return observed(self._port.fault(fault, expected), self._shift)
+
+    def close(self) -> None:
+        """End the test."""
+        self._port.close()
+
+    def shutdown(self) -> None:
+        """Release its resources."""
+        self._port.shutdown()
