@@ -17,6 +17,7 @@ from groupcheck.model.engine.edits import (
     DropRule,
     Edit,
     Exchange,
+    FirstNumber,
     FromVersion,
     Sometimes,
     Toggle,
@@ -204,6 +205,10 @@ def test_a_value_of_an_answer_is_the_same_again_from_its_json(name: str, value: 
             {"edit": "from-version", "rule": "heartbeat/alive", "other": "4.1"},
         ),
         (
+            FirstNumber("generation", 2),
+            {"edit": "first-number", "of": "generation", "number": 2},
+        ),
+        (
             ChangeAnswer("heartbeat/alive", (("error_code", ErrorCode.NOT_COORDINATOR),)),
             {
                 "edit": "change-answer",
@@ -257,6 +262,11 @@ _KINDS = (
             ),
         ),
         ({"edit": "toggle", "behaviour": "x"}, "there is no behaviour 'x'"),
+        ({"edit": "first-number", "of": "epoch", "number": 2}, "2.7 numbers no 'epoch'"),
+        (
+            {"edit": "first-number", "of": "generation", "number": "2"},
+            "number: expected an integer, got '2'",
+        ),
         (
             {"edit": "change-answer", "rule": "heartbeat/alive", "fields": {}},
             "fields: expected fields of an answer and their values, got {}",
