@@ -16,7 +16,7 @@ from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.vocabulary import API_OF, Request
 from groupcheck.properties.generators.context import SIZES
 from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
-from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo, PortInFront
 from groupcheck.properties.ports.source import PortSource
 
 # Every coordinator has a clock, and members that may change what they offer.
@@ -49,29 +49,18 @@ def matching(patterns: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-class SkippingPort:
+class SkippingPort(PortInFront):
     """A port with some names of `NAMES` skipped; the methods are those of `Port`."""
 
     def __init__(self, port: Port, skipped: Collection[str]) -> None:
-        self._port = port
+        super().__init__(port)
         self.skipped = frozenset(skipped)
-        self.tolerances = getattr(port, "tolerances", None)
         self._sized = False
-
-    @property
-    def real_time(self) -> bool:
-        """Whether it runs on a real clock."""
-        return self._port.real_time
-
-    @property
-    def max_versions(self) -> Mapping[str, int] | None:
-        """The highest version of each API that it supports."""
-        return self._port.max_versions
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
         """Start a test with an empty coordinator."""
         self._sized = not SIZES.keys().isdisjoint(config)
-        return self._port.open(profile, config)
+        return super().open(profile, config)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request, if neither its API nor its features are skipped."""
@@ -79,25 +68,13 @@ class SkippingPort:
         skipped = {request.api, *features_of(request), *sized}
         if not skipped.isdisjoint(self.skipped):
             return _unsupported(skipped & self.skipped)
-        return self._port.request(request, expected)
-
-    def advance(self, ms: int, expected: Collection[int]) -> Observation:
-        """Let time pass."""
-        return self._port.advance(ms, expected)
+        return super().request(request, expected)
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         """Apply a fault to the coordinator, if neither it nor its feature is skipped."""
         if skipped := self.skipped & {fault.name, FAULT_FEATURES[fault.name]}:
             return _unsupported(skipped)
-        return self._port.fault(fault, expected)
-
-    def close(self) -> None:
-        """End the test."""
-        self._port.close()
-
-    def shutdown(self) -> None:
-        """Release its resources."""
-        self._port.shutdown()
+        return super().fault(fault, expected)
 
 
 def _unsupported(names: Iterable[str]) -> Observation:

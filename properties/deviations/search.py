@@ -31,7 +31,7 @@ from groupcheck.model.profiles import GENERATION
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors, tables_of
-from groupcheck.model.vocabulary import JoinGroupResponse, Request, Response
+from groupcheck.model.vocabulary import Request, Response
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.findings.finding import Exchange, Finding
@@ -252,18 +252,17 @@ class _Covered:
     def _shows_generations(self) -> bool:
         """Whether a generation has been shown by its number."""
         every = (edge for covered in self._by_rule.values() for _, _, edge in covered)
-        return any(revealed_generation(r.body) for edge in every for r in edge.responses)
+        answers = (response.body for edge in every for response in edge.responses)
+        return any(revealed_generation(body) is not None for body in answers)
 
 
 def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
     """The first generation of the port, if its answer shows another generation than is allowed."""
     first = first_generation(finding.sequence.model)
     for difference in finding.rejection.differences if finding.rejection else ():
-        allowed, seen = revealed_generation(difference.allowed), difference.seen
-        if allowed > 0 and isinstance(seen, JoinGroupResponse) and not seen.error_code:
-            shift = seen.generation_id - allowed
-            if shift and seen.generation_id >= 0:
-                yield FirstNumber(GENERATION, first + shift)
+        allowed, seen = map(revealed_generation, (difference.allowed, difference.seen))
+        if allowed is not None and seen is not None and allowed != seen:
+            yield FirstNumber(GENERATION, first + seen - allowed)
 
 
 def _rule_of(edit: Edit) -> str:

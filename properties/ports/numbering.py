@@ -5,7 +5,7 @@ The rules, the tests and what is observed of the port have Kafka's numbers; the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from typing import Any, Final
 
 from groupcheck.model.engine.edits import Anything
@@ -14,7 +14,7 @@ from groupcheck.model.profiles import GENERATION
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import JoinGroupResponse, Request, Response
-from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortInFront
 
 # A number that no group has: instead of one before the port's first, where -1 means no generation.
 NEVER: Final = 1_000_000
@@ -25,12 +25,12 @@ def first_generation(profile: Profile) -> int:
     return profile.version.first_numbers[GENERATION]
 
 
-def revealed_generation(body: Any) -> int:  # noqa: ANN401 - any answer
-    """The generation that an answer reveals; 0 if it reveals none, or may reveal any."""
+def revealed_generation(body: object) -> int | None:
+    """The generation that an answer reveals; None if it reveals none, or may reveal any."""
     if not isinstance(body, JoinGroupResponse) or body.error_code:
-        return 0
+        return None
     generation: Any = body.generation_id
-    return 0 if isinstance(generation, Anything) else int(generation)
+    return None if isinstance(generation, Anything) or generation < 0 else generation
 
 
 def numbered(port: Port, profile: Profile) -> Port:
@@ -67,50 +67,28 @@ def renumbered(given: Input, seen: Observation, shift: int) -> tuple[Input, Obse
 
 
 def _response(response: Response, shift: int) -> Response:
-    body = response.body
-    if not isinstance(body, JoinGroupResponse) or body.error_code or body.generation_id < 0:
+    body: Any = response.body
+    generation = revealed_generation(body)
+    if generation is None:
         return response
-    return response._replace(body=body._replace(generation_id=body.generation_id - shift))
+    return response._replace(body=body._replace(generation_id=generation - shift))
 
 
-class NumberedPort:
+class NumberedPort(PortInFront):
     """A port whose generations are `shift` higher than Kafka's; the methods are those of `Port`."""
 
     def __init__(self, port: Port, shift: int) -> None:
-        self._port = port
+        super().__init__(port)
         self._shift = shift
-        self.tolerances = getattr(port, "tolerances", None)
-
-    @property
-    def real_time(self) -> bool:
-        """Whether it runs on a real clock."""
-        return self._port.real_time
-
-    @property
-    def max_versions(self) -> Mapping[str, int] | None:
-        """The highest version of each API that it supports."""
-        return self._port.max_versions
-
-    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
-        """Start a test with an empty coordinator."""
-        return self._port.open(profile, config)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         """Send one request."""
-        return observed(self._port.request(sent(request, self._shift), expected), self._shift)
+        return observed(super().request(sent(request, self._shift), expected), self._shift)
 
     def advance(self, ms: int, expected: Collection[int]) -> Observation:
         """Let time pass."""
-        return observed(self._port.advance(ms, expected), self._shift)
+        return observed(super().advance(ms, expected), self._shift)
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         """Apply a fault to the coordinator."""
-        return observed(self._port.fault(fault, expected), self._shift)
-
-    def close(self) -> None:
-        """End the test."""
-        self._port.close()
-
-    def shutdown(self) -> None:
-        """Release its resources."""
-        self._port.shutdown()
+        return observed(super().fault(fault, expected), self._shift)

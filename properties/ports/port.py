@@ -118,6 +118,48 @@ class Port(Protocol):
         ...
 
 
+class PortInFront:
+    """A port in front of another one, which does everything unless a subclass does it."""
+
+    def __init__(self, port: Port) -> None:
+        self._port = port
+        self.tolerances = getattr(port, "tolerances", None)
+
+    @property
+    def real_time(self) -> bool:
+        """Whether it runs on a real clock."""
+        return self._port.real_time
+
+    @property
+    def max_versions(self) -> Mapping[str, int] | None:
+        """The highest version of each API that it supports."""
+        return self._port.max_versions
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        """Start a test with an empty coordinator."""
+        return self._port.open(profile, config)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        """Send one request."""
+        return self._port.request(request, expected)
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        """Let time pass."""
+        return self._port.advance(ms, expected)
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        """Apply a fault to the coordinator."""
+        return self._port.fault(fault, expected)
+
+    def close(self) -> None:
+        """End the test."""
+        self._port.close()
+
+    def shutdown(self) -> None:
+        """Release its resources."""
+        self._port.shutdown()
+
+
 def tolerances_of(port: Port) -> Tolerances | None:
     """Return the time tolerances for a port on a real clock; None in virtual time."""
     tolerances: Tolerances | None = getattr(port, "tolerances", None)

@@ -77,9 +77,7 @@ def test_two_edits_are_two_causes_and_everything_behind_them_is_covered() -> Non
 
 
 @pytest.mark.parametrize("first", [2, 5])
-def test_another_numbering_of_generations_is_one_cause_and_all_is_covered(
-    first: int,
-) -> None:
+def test_another_numbering_of_generations_is_one_cause_and_all_is_covered(first: int) -> None:
     space = {"metadata": virtual_time_instances(NEW, 2)["metadata"]}
     source = PortSource("numbered", lambda: NumberedPort(ModelPort(), 1 - first))
     result = Verification(source, SETTINGS, given=together(space)).run()
