@@ -175,10 +175,18 @@ def _details(request: Request, names: Names) -> str:
 
 def _partitions(topics: Iterable[Any], said: Callable[[Any], str] = lambda _partition: "") -> str:
     """The partitions of topics, each followed by what is said of it."""
-    return ", ".join(
-        f"{word(topic.name)}/{partition.partition_index}{said(partition)}"
+    return _by_topic(
+        (topic.name, [f"{each.partition_index}{said(each)}" for each in topic.partitions])
         for topic in topics
-        for partition in topic.partitions
+    )
+
+
+def _by_topic(topics: Iterable[tuple[str, list[str]]]) -> str:
+    """`topic/0, topic/1, other without partitions`."""
+    return ", ".join(
+        f"{word(name)}{each}"
+        for name, partitions in topics
+        for each in [f"/{p}" for p in partitions] or [" without partitions"]
     )
 
 
@@ -240,8 +248,8 @@ def _with(
 def _fetched(body: kafka.OffsetFetchRequest) -> str:
     if body.topics is None:
         return "every partition"
-    asked = [f"{word(t.name)}/{i}" for t in body.topics for i in t.partition_indexes]
-    return ", ".join(asked) or "no partition"
+    asked = _by_topic((topic.name, [*map(str, topic.partition_indexes)]) for topic in body.topics)
+    return asked or "no partition"
 
 
 def error_name(code: ErrorCode) -> str:
@@ -323,11 +331,12 @@ def _join_answer(body: kafka.JoinGroupResponse, names: Names) -> str:
 
 
 def _fetched_offset(partition: kafka.OffsetFetchResponsePartition) -> str:
-    if partition.error_code:
-        return _with_error(partition)
-    offset, epoch = partition.committed_offset, partition.committed_leader_epoch
+    error = _with_error(partition) if partition.error_code else ""
+    index, offset, epoch, metadata, code = partition
+    if error and partition == kafka.OffsetFetchResponsePartition(index, error_code=code):
+        return error
     what = "none" if offset == NO_OFFSET else str(offset)
-    return f": {what} (leader epoch {epoch}, metadata {value(partition.metadata)})"
+    return f"{error}: {what} (leader epoch {epoch}, metadata {value(metadata)})"
 
 
 def _describe_answer(body: kafka.DescribeGroupsResponse, names: Names) -> str:

@@ -52,6 +52,12 @@ from groupcheck.model.vocabulary import (
 
 Handle = Callable[[Request, Any], ResponseBody | None]
 
+_NAME_PARTITIONS = (
+    kafka.OffsetCommitRequest,
+    kafka.TxnOffsetCommitRequest,
+    kafka.OffsetFetchRequest,
+)
+
 
 class Coordinator:
     """A group coordinator.
@@ -216,10 +222,7 @@ class Coordinator:
         if isinstance(body, kafka.EndTxnRequest) and error is not ErrorCode.INVALID_GROUP_ID:
             self._transactions.append_marker(body)
         as_asked = self._shared.behaviour.repeats_requested_partitions
-        if (
-            isinstance(body, kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest)
-            and not as_asked
-        ):
+        if isinstance(body, _NAME_PARTITIONS) and not as_asked:
             request = request._replace(body=each_once(body))
         return error_response(request, error)
 

@@ -13,7 +13,10 @@ from groupcheck.model.vocabulary import ErrorCode, Request, ResponseBody
 P = TypeVar("P")
 T = TypeVar("T")
 WithPartitions = (
-    kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest | kafka.OffsetDeleteRequest
+    kafka.OffsetCommitRequest
+    | kafka.TxnOffsetCommitRequest
+    | kafka.OffsetFetchRequest
+    | kafka.OffsetDeleteRequest
 )
 
 
@@ -70,7 +73,11 @@ def commit_topics(
 
 
 def each_once(body: WithPartitions) -> Any:  # noqa: ANN401 - a body of the same class
-    """The request with each partition once, at its first position."""
+    """The request with each partition once, at its first position, and no topic without any."""
+    if isinstance(body, kafka.OffsetFetchRequest):
+        asked = dict.fromkeys((name, i) for name, indexes in body.topics or () for i in indexes)
+        fetched = by_topic(kafka.OffsetFetchRequestTopic, ((each, each[1]) for each in asked))
+        return body._replace(topics=fetched)
     named: dict[str, dict[int, Any]] = {}
     for topic in body.topics:
         for partition in topic.partitions:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from groupcheck.implementation.core.error_responses import by_topic, error_response
+from groupcheck.implementation.core.error_responses import by_topic, each_once, error_response
 from groupcheck.implementation.core.handler import Handler
 from groupcheck.implementation.core.offsets import GroupOffsets, Offset, TopicPartition
 from groupcheck.model import vocabulary as kafka
@@ -26,7 +26,9 @@ class FetchApi(Handler):
         if group is None:
             error = self._preconditions.partition_error(body.group_id)
             if error:
-                return error_response(request, error)
+                repeats = self._behaviour.repeats_requested_partitions
+                asked = request if repeats else request._replace(body=each_once(body))
+                return error_response(asked, error)
         if body.require_stable:
             offsets = _NO_OFFSETS if group is None else group.offsets
             partition = self._shared.groups.partition_of(body.group_id)
@@ -45,21 +47,16 @@ class FetchApi(Handler):
         # Without pending offsets and transactions every partition is stable.
         unsettled = unstable if unstable.pending or unstable.transactions else None
         read = partial(_read, readable, unsettled)
-        if body.topics is not None and self._behaviour.repeats_requested_partitions:
-            topics = tuple(
-                kafka.OffsetFetchResponseTopic(
-                    name, tuple(read((name, index)) for index in indexes)
-                )
-                for name, indexes in body.topics
-            )
-            return kafka.OffsetFetchResponse(topics=topics)
-        partitions: Iterable[TopicPartition] = (
-            readable
-            if body.topics is None
-            else dict.fromkeys((name, index) for name, indexes in body.topics for index in indexes)
+        if body.topics is None:
+            found = ((partition, read(partition)) for partition in readable)
+            return kafka.OffsetFetchResponse(topics=by_topic(kafka.OffsetFetchResponseTopic, found))
+        repeats = self._behaviour.repeats_requested_partitions
+        requested = body.topics if repeats else each_once(body).topics
+        topics = tuple(
+            kafka.OffsetFetchResponseTopic(name, tuple(read((name, index)) for index in indexes))
+            for name, indexes in requested
         )
-        found = ((partition, read(partition)) for partition in partitions)
-        return kafka.OffsetFetchResponse(topics=by_topic(kafka.OffsetFetchResponseTopic, found))
+        return kafka.OffsetFetchResponse(topics=topics)
 
 
 def _read(

@@ -73,19 +73,20 @@ ERROR_OF_ALL_SINCE: Final = 2
 
 
 def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
-    """Answer an error: of the whole request, or in the older versions of each partition."""
+    """Answer an error: of the whole request, or in the older versions of each partition.
+
+    Each partition once (2.7 OffsetFetchRequest.java:146), in 4.1 as often as the request names it
+    (OffsetFetchResponse.java:241).
+    """
     if request.api_version >= ERROR_OF_ALL_SINCE:
         step.answer(request.request_id, kafka.OffsetFetchResponse(error))
         return
     topics = tuple(
         kafka.OffsetFetchResponseTopic(
-            topic.name,
-            tuple(
-                kafka.OffsetFetchResponsePartition(index, error_code=error)
-                for index in topic.partition_indexes
-            ),
+            name,
+            tuple(kafka.OffsetFetchResponsePartition(index, error_code=error) for index in indexes),
         )
-        for topic in _body(request).topics or ()
+        for name, indexes in _wanted(step, Group(), request)
     )
     step.answer(request.request_id, kafka.OffsetFetchResponse(ErrorCode.NONE, topics))
 

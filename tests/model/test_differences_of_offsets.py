@@ -9,6 +9,7 @@ import pytest
 from groupcheck.model.instances.inputs import GROUP_ID, NOBODY, commit
 from groupcheck.model.instances.inputs import txn_commit as request_of
 from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Shutdown
 from groupcheck.model.vocabulary import (
     DescribeGroupsRequest,
     ErrorCode,
@@ -94,6 +95,24 @@ def test_partition_that_is_named_twice_is_committed_twice_only_in_4_1() -> None:
         assert [p.error_code for p in answer.topics[0].partitions] == found
         end_txn(play, committed=True)
         assert readable(play) == offset
+
+
+def test_fetch_that_fails_names_each_partition_as_often_as_asked_only_in_4_1() -> None:
+    # 2.7 OffsetFetchRequest.java:146, 4.1 OffsetFetchResponse.java:241.
+    asked = (
+        OffsetFetchRequestTopic(TOPIC, (0, 1, 0)),
+        OffsetFetchRequestTopic("other", ()),
+        OffsetFetchRequestTopic(TOPIC, (1,)),
+    )
+    repeated = [(TOPIC, [0, 1, 0]), ("other", []), (TOPIC, [1])]
+    once = [(TOPIC, [0, 1])]
+    error = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    for version, expected in (("0.10.0", once), ("0.10.2", once), ("2.7", once), ("4.1", repeated)):
+        play = Play(PROFILES[version])
+        play.do(Shutdown())
+        answer = play.send(1, OffsetFetchRequest(GROUP_ID, asked)).answer
+        assert by_topic(answer) == expected
+        assert {p.error_code for t in answer.topics for p in t.partitions} == {error}
 
 
 def _in_transaction(partition: OffsetCommitRequestPartition) -> TxnOffsetCommitRequestPartition:

@@ -40,6 +40,17 @@ ASKED: tuple[tuple[int, RequestBody, str], ...] = (
         "a client sends ListGroups v5 in state Empty of type classic or share",
     ),
     (2, kafka.DeleteGroupsRequest((GROUP_ID,)), "a client sends DeleteGroups v2"),
+    (
+        1,
+        kafka.OffsetFetchRequest(
+            GROUP_ID,
+            (
+                kafka.OffsetFetchRequestTopic("topic", (0, 0)),
+                kafka.OffsetFetchRequestTopic("other", ()),
+            ),
+        ),
+        "a client sends OffsetFetch v1: topic/0, topic/0, other without partitions",
+    ),
     (0, offset_delete("other"), "a client sends OffsetDelete v0: other/0"),
 )
 ANSWERED: tuple[tuple[ResponseBody, str], ...] = (
@@ -77,6 +88,28 @@ ANSWERED: tuple[tuple[ResponseBody, str], ...] = (
             ),
         ),
         "no error, topic/0: GROUP_SUBSCRIBED_TO_TOPIC (86)",
+    ),
+    (
+        kafka.OffsetFetchResponse(
+            ErrorCode.NONE,
+            (
+                kafka.OffsetFetchResponseTopic(
+                    "topic",
+                    (
+                        kafka.OffsetFetchResponsePartition(0, error_code=ErrorCode.NOT_COORDINATOR),
+                        kafka.OffsetFetchResponsePartition(
+                            1, 5, error_code=ErrorCode.NOT_COORDINATOR
+                        ),
+                    ),
+                ),
+                kafka.OffsetFetchResponseTopic("other", ()),
+            ),
+        ),
+        (
+            "no error, topic/0: NOT_COORDINATOR (16),"
+            " topic/1: NOT_COORDINATOR (16): 5 (leader epoch -1, metadata ''),"
+            " other without partitions"
+        ),
     ),
 )
 

@@ -20,6 +20,10 @@ from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     LeaveGroupRequest,
     MemberIdentity,
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
+    OffsetFetchResponse,
+    OffsetFetchResponseTopic,
     Request,
     Response,
     ResponseBody,
@@ -132,6 +136,13 @@ def test_answers_that_differ_in_nested_fields_are_printed_in_full() -> None:
         "Dead, protocol ''/'', members: none instead of"
         " no error, Empty, protocol ''/'', members: none"
     )
+
+
+def test_answers_that_differ_in_a_topic_without_partitions_are_printed_differently() -> None:
+    request = Request(1, 1, OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic("topic", ()),)))
+    seen = OffsetFetchResponse(topics=(OffsetFetchResponseTopic("topic", ()),))
+    words = title(_differing(request, OffsetFetchResponse(), seen))
+    assert words.endswith(": no error, topic without partitions instead of no error")
 
 
 def _differing(request: Request, allowed: ResponseBody, seen: ResponseBody) -> Finding:

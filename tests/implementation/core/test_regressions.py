@@ -7,6 +7,7 @@ from groupcheck.model.state import (
     Advance,
     FailAppends,
     HoldAppends,
+    Loading,
     ReleaseAppends,
     Shutdown,
     Unload,
@@ -18,6 +19,8 @@ from groupcheck.model.vocabulary import (
     JoinGroupRequest,
     LeaveGroupRequest,
     MemberIdentity,
+    OffsetFetchRequest,
+    OffsetFetchRequestTopic,
     Request,
     SyncGroupRequest,
 )
@@ -38,6 +41,14 @@ def test_duplicate_partition_of_a_commit_is_returned_once_after_a_shutdown() -> 
     twice = body._replace(topics=(topic._replace(partitions=topic.partitions * 2),))
     for profile, version in (("2.7", 8), ("4.1", 9)):
         assert _conforms(profile, Shutdown(), Request(1, version, twice))
+
+
+def test_fetch_that_fails_is_answered_as_in_kafka_if_it_repeats_a_partition() -> None:
+    asked = (OffsetFetchRequestTopic("topic", (0, 0)), OffsetFetchRequestTopic("other", ()))
+    fetch = Request(1, 1, OffsetFetchRequest(GROUP_ID, asked))
+    for profile in ("2.7", "4.1"):
+        for fault in (Shutdown(), Unload(), Loading()):
+            assert _conforms(profile, fault, fetch)
 
 
 def _join(request_id: int, member_id: str = "") -> Request:
