@@ -58,8 +58,9 @@ def _unload(step: Step, _subject: object) -> None:
         _outliving(a, group) for a in step.appends if isinstance(a, StaticAppend | OffsetsAppend)
     )
     for member in group.members if group else ():
-        # In a group that got stuck at the end of its join phase every JoinGroup was answered.
-        joins = group is not None and group.join_timer is not None
+        # Also in a group that got stuck at the end of its join phase (KAFKA-6005): the JoinGroup of
+        # its only member is parked although it has an answer, and gets another (0.10.2 GC:513).
+        joins = group is not None and group.state is GroupState.PREPARING_REBALANCE
         if joins and member.awaiting_join is not None and member.awaiting_join not in answered:
             answer = refused_join(step, ErrorCode.NOT_COORDINATOR, member.member_id)
             step.answer(member.awaiting_join, answer)

@@ -106,7 +106,7 @@ class Conversation:
 
     def __init__(self) -> None:
         self._unanswered: dict[int, tuple[str, int]] = {}
-        self._answered: set[int] = set()
+        self._answered: dict[int, tuple[str, int]] = {}
         self._begin("open")
 
     def open(self, profile: str, config: Mapping[str, int]) -> Json:
@@ -141,9 +141,16 @@ class Conversation:
         self._begin("advance")
         return {"type": "advance", "ms": ms}
 
-    def fault(self, fault: Fault) -> Json:
-        """Build the message that injects a fault."""
+    def fault(self, fault: Fault, expected: Collection[int] = ()) -> Json:
+        """Build the message that injects a fault.
+
+        Requests that are `expected` to be answered may have been answered before: a group that is
+        stuck does so when it is unloaded (KAFKA-6005).
+        """
         self._begin("fault")
+        for request_id in expected:
+            if request_id in self._answered:
+                self._unanswered[request_id] = self._answered.pop(request_id)
         return {"type": "fault", "fault": fault.name, **fault_fields(fault)}
 
     def close(self) -> Json:
@@ -197,13 +204,12 @@ class Conversation:
             protocol_error(f"a response to request {request_id}, which was never sent")
         if "body" not in message:
             protocol_error(f"the response to request {request_id} has no 'body'")
-        api, version = self._unanswered.pop(request_id)
+        api, version = self._answered[request_id] = self._unanswered.pop(request_id)
         try:
             body = decode_response(api, version, message["body"])
         except MalformedBodyError as error:
             where = f"the response to request {request_id} does not fit {api} version {version}"
             protocol_error(f"{where}: {error}")
-        self._answered.add(request_id)
         self._responses.append(Response(request_id, body))
 
     def _take_state(self, message: Json) -> None:
@@ -229,8 +235,7 @@ class Conversation:
             if self._request_id in self._answered:
                 protocol_error(f"request {self._request_id} is both answered and unsupported")
             # It replaces the response, so none may follow.
-            del self._unanswered[self._request_id]
-            self._answered.add(self._request_id)
+            self._answered[self._request_id] = self._unanswered.pop(self._request_id)
         elif self._sent not in {"open", "fault"}:
             protocol_error(f"an unsupported in answer to {self._sent!r}: {shorten(what)}")
         self._unsupported = what
@@ -261,7 +266,7 @@ class Conversation:
 class VirtualTimePort(ABC):
     """A port in virtual time: each call is one message of the port protocol.
 
-    It implements all of `Port` but `open` and `shutdown`; `expected` is not needed.
+    It implements all of `Port` but `open` and `shutdown`; only a fault needs `expected`.
 
     Every call raises `PortFailedError` when the port fails.
     """
@@ -284,8 +289,7 @@ class VirtualTimePort(ABC):
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         """Inject a fault."""
-        del expected
-        return self._observe(self._conversation.fault(fault))
+        return self._observe(self._conversation.fault(fault, expected))
 
     def close(self) -> None:
         """End the test; does nothing after a failure."""

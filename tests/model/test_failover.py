@@ -44,7 +44,10 @@ from groupcheck.model.vocabulary import (
     Protocol,
     Request,
 )
+from groupcheck.properties.run import replay
+from groupcheck.properties.sequence import Sequence
 from support.marked_tests import differ
+from support.model_port import ModelPort
 from support.scenario import (
     DELAY,
     REBALANCE_MS,
@@ -263,6 +266,20 @@ def test_parked_joins_return_not_coordinator_when_the_partition_is_unloaded(
     answer = broker.answers[3]
     assert (answer.error_code, answer.member_id) == (NOT_COORDINATOR, "#3")
     assert broker.state.group is None
+
+
+@pytest.mark.parametrize("lost", [Unload(), Loading()], ids=lambda lost: lost.happens)
+@pytest.mark.parametrize("version", ["0.10.0", "0.10.2"])
+def test_unloading_a_group_whose_only_member_has_no_protocol_answers_its_join_once_more(
+    version: str, lost: Unload | Loading
+) -> None:
+    joins = Request(1, 1, join(protocols=()))
+    (failed,) = ends(PROFILES[version], joins)
+    assert answers_of(failed)[1].error_code is UNKNOWN
+    (again,) = ends(PROFILES[version], joins, heartbeat(), lost)
+    ((request_id, answer),) = answers_of(again).items()
+    assert (request_id, answer.error_code, answer.member_id) == (1, NOT_COORDINATOR, "#1")
+    assert replay(Sequence(version, {}, (joins, lost)), ModelPort()) is None
 
 
 @EVERY

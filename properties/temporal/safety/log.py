@@ -123,8 +123,7 @@ def _unload_answers_requests(step: CheckedStep) -> bool:
     crashed = isinstance(step.given, Crash)
     unloaded = not crashed and step.after.group is None
     lost = before if crashed else before - _pending_appends(step) if unloaded else set()
-    stuck = step.old.state is GroupState.PREPARING_REBALANCE and step.old.join_timer is None
-    expected = lost if unloaded and not stuck else set()
+    expected = lost if unloaded else set()
     allowed = expected | (answered_if_lost(step.before) if unloaded else set())
     errors = {error for response in step.responses for error in error_codes(response.body)}
     return (

@@ -22,6 +22,7 @@ from groupcheck.model.vocabulary import (
     Request,
     Response,
 )
+from groupcheck.properties.ports.messages import Conversation
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
 from support.scripted import Message, Script, heartbeat, response, scripted
 
@@ -121,6 +122,20 @@ def test_second_response_is_a_protocol_error_and_the_port_opens_again(
         with pytest.raises(PortFailedError, match="protocol error: a second response to"):
             port.request(heartbeat(), {1})
         port.close()
+
+
+def test_second_response_to_a_request_is_taken_if_a_fault_is_expected_to_give_one() -> None:
+    talk = Conversation()
+    talk.open("0.10.2", {})
+    talk.request(heartbeat())
+    talk.take(response())
+    talk.fault(Fault("unload"), {1})
+    talk.take(response(errorCode=16))
+    body = HeartbeatResponse(ErrorCode.NOT_COORDINATOR)
+    assert talk.observation().responses == (Response(1, body),)
+    talk.fault(Fault("unload"), ())
+    with pytest.raises(PortFailedError, match="a second response to request 1"):
+        talk.take(response(errorCode=16))
 
 
 @kinds_with_messages
