@@ -92,6 +92,7 @@ class Offset(NamedTuple):
 
 
 GONE = "gone"  # in the canonical form, an id that is no member's any more
+NEVER = -1  # of a commit that will never be complete, instead of its request id
 
 TopicPartition = tuple[str, int]
 
@@ -122,7 +123,7 @@ class Group(NamedTuple):
         join_timer: in PreparingRebalance.
         new_member_added: whether a member has joined during the initial delay.
         unstable: for each partition the request id of the offset commit that was last prepared for
-            it and is not complete.
+            it and is not complete; beside it `NEVER` if a commit of it will never be complete.
         orphaned_timers: what is left, in ms, on session timers of members that are gone, in
             versions that leave them running.
         statics: for each group.instance.id the member id that it belongs to; where that member was

@@ -32,7 +32,7 @@ from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
 from groupcheck.model.rules.retention import retained
 from groupcheck.model.rules.session import RESTART_SESSION
 from groupcheck.model.sources import at
-from groupcheck.model.state import Group, Offset, OffsetsAppend, TopicPartition, put
+from groupcheck.model.state import NEVER, Group, Offset, OffsetsAppend, TopicPartition
 from groupcheck.model.step import Step
 from groupcheck.model.storing.completions import COMMITS_ARE_PENDING, commit_response
 from groupcheck.model.storing.log import store_offsets
@@ -118,6 +118,20 @@ NONE_FITS: Final = Guard(
     "every partition's metadata is longer than offset.metadata.max.bytes",
     lambda step, request: not any(_fits(step, each) for _, each in offsets_of(step, request)),
 )
+
+
+def _leave_pending(step: Step, request: Request) -> None:
+    if not step.config.keeps_ages:
+        return  # only a cleanup asks for it
+    never = {(partition, NEVER) for partition, _ in offsets_of(step, request)}
+    unstable = tuple(sorted({*step.existing.unstable, *never}))
+    step.group = step.existing._replace(unstable=unstable)
+
+
+# There is no append that completes the commit. 0.10.0 has no pending commits.
+_STAY_PENDING: Final = Effect(
+    "leave the commit pending, so that its partitions and the group do not expire", _leave_pending
+).only(at("", "GMM:317"))
 COMMIT_TOO_LARGE: Final = single(
     "A commit whose metadata is too long",
     API,
@@ -125,6 +139,7 @@ COMMIT_TOO_LARGE: Final = single(
     "every partition's metadata is longer than offset.metadata.max.bytes",
     at("GMM:306", "GMM:306", "GMM:360", "OMM:630"),
     NONE_FITS,
+    _STAY_PENDING,
     reply(ErrorCode.OFFSET_METADATA_TOO_LARGE),
     deferred=DEFERRED,
 )
@@ -155,10 +170,10 @@ def _store(step: Step, request: Request) -> None:
     if entry is None:
         return
     if COMMITS_ARE_PENDING(step):
-        unstable = step.existing.unstable
-        for partition, _ in offsets_of(step, request):
-            unstable = put(unstable, partition, request.request_id)
-        step.group = step.existing._replace(unstable=unstable)
+        named = dict(offsets_of(step, request))
+        others = [each for each in step.existing.unstable if each[0] not in named]
+        unstable = sorted([*others, *((partition, request.request_id) for partition in named)])
+        step.group = step.existing._replace(unstable=tuple(unstable))
     store_offsets(step, entry)
 
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import (
     GONE,
+    NEVER,
     Append,
     Coordinator,
     Group,
@@ -101,7 +102,8 @@ def untimed(state: Coordinator) -> Coordinator:
 
 def _retains(group: Group) -> bool:
     """Whether the group has anything that may have an age."""
-    return bool(group.offsets or group.transactions or group.empty_left_ms is not None)
+    any_kept = group.offsets or group.transactions or group.unstable
+    return bool(any_kept or group.empty_left_ms is not None)
 
 
 def ageless_state(state: Coordinator) -> Coordinator:
@@ -229,7 +231,7 @@ def _renamed(
     """The state under these names, its members and pending ids in this order."""
     group = state.group or Group()
     cut = max(group.generation_id - generations, 0)
-    commits = {
+    commits = {NEVER: NEVER} | {
         a.request_id: 300 + i for i, a in enumerate(state.appends) if isinstance(a, OffsetsAppend)
     }
     renamed = group._replace(

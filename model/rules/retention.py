@@ -9,7 +9,7 @@ from typing import Final, TypeVar
 
 from groupcheck.model.engine.rules import Behaviour, Effect
 from groupcheck.model.sources import at
-from groupcheck.model.state import Group, Log, Offset, OffsetsAppend
+from groupcheck.model.state import NEVER, Group, Log, Offset, OffsetsAppend
 from groupcheck.model.step import Step
 from groupcheck.model.vocabulary import NO_RETENTION
 
@@ -108,13 +108,14 @@ def _less(left_ms: int | None, ms: int, least_ms: int) -> int | None:
 
 
 def ageless(holder: Holder) -> Holder:
-    """The same holder, with offsets without age."""
+    """The same holder, with offsets without age, and without what only keeps them from expiring."""
     changed = holder._replace(
         offsets=tuple((tp, offset.ageless) for tp, offset in holder.offsets),
         transactions=tuple(p._replace(offset=p.offset.ageless) for p in holder.transactions),
     )
     if isinstance(changed, Group):
-        return changed._replace(empty_left_ms=None)
+        unstable = tuple(each for each in changed.unstable if each[1] != NEVER)
+        return changed._replace(empty_left_ms=None, unstable=unstable)
     record = changed.group
     return changed._replace(group=record and record._replace(empty_left_ms=None))
 

@@ -45,6 +45,14 @@ def request(offset: int, retention_ms: int = -1) -> OffsetCommitRequest:
     return OffsetCommitRequest(GROUP_ID, topics=topics, retention_time_ms=retention_ms)
 
 
+def refuse(play: Play) -> None:
+    """A commit of the partition with metadata that is too long."""
+    partition = OffsetCommitRequestPartition(0, 43, committed_metadata="x" * 5_000)
+    topics = (OffsetCommitRequestTopic(TOPIC, (partition,)),)
+    answer = play.send(2, OffsetCommitRequest(GROUP_ID, topics=topics)).answer
+    assert answer.topics[0].partitions[0].error_code is ErrorCode.OFFSET_METADATA_TOO_LARGE
+
+
 def commit_for(play: Play, retention_ms: int) -> None:
     """A commit with the retention of its offset."""
     assert not isinstance(play.send(2, request(42, retention_ms)).answer, ErrorCode)
@@ -91,6 +99,35 @@ def test_a_commit_sets_the_retention_of_its_offset(profile: str) -> None:
     assert not survives(play)
     commit_for(play, -7)
     assert not survives(play)
+
+
+@differ("metadata too long")
+@of_all
+def test_a_refused_commit_keeps_its_partition_and_the_group_from_expiring_only_in_0_10_2(
+    profile: str,
+) -> None:
+    play = begin(profile)
+    commit(play)
+    refuse(play)
+    play.wait(2 * RETENTION_MS)
+    assert survives(play) == (profile == "0.10.2")
+    play = begin(profile)
+    refuse(play)
+    play.do(Cleanup())
+    assert play.exists == (profile in OLD)  # in 0.10.0 no cleanup looks at groups
+
+
+def test_an_offset_expires_after_a_refused_commit_once_a_later_one_is_stored() -> None:
+    play = begin("0.10.2")
+    play.do(HoldAppends())
+    held = play.send(2, request(42))
+    refuse(play)
+    play.do(ReleaseAppends())
+    assert held.answered
+    play.wait(2 * RETENTION_MS)
+    assert survives(play)
+    commit(play)
+    survives_until(play, RETENTION_MS + 1)
 
 
 @pytest.mark.parametrize(("profile", "kept"), [("0.10.0", False), ("0.10.2", True), ("2.7", True)])
