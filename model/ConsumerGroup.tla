@@ -52,6 +52,8 @@ define
   RefusedSync == IF LoadingRestartsSync THEN RefusalError("REBALANCE_IN_PROGRESS") ELSE Refused
   Applied(rule) == Apply(Begin, rule)
   IsEmptyGroupId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveCheckedFirst)
+  \* After a shutdown the partition does not move. GMM:933
+  Moved(outcomes) == IF active THEN outcomes ELSE {Applied("failover/not-active")}
 end define
 
 \* The step ends in one of its outcomes.
@@ -476,7 +478,7 @@ process FailAppends = "FailAppends"
 begin fail_appends:  \* GMM:276
   while TRUE do
     await Fails /\ failing = NoError;
-    with error \in {"NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"} do
+    with error \in AppendErrors do
       Finish({[Applied("log/fail") EXCEPT !.failing = error]}, 0);
     end with;
   end while;
@@ -486,31 +488,31 @@ process Crash = "Crash"
 begin crash:  \* GMM:544
   while TRUE do
     await Logged;
-    Finish({Crashed(Applied("failover/crash"))}, 0);
+    Finish(Crashed(Applied("failover/crash")), 0);
   end while;
 end process
 
 process Unload = "Unload"
 begin unload:  \* GMM:752
   while TRUE do
-    await Moves /\ active /\ serving # "unloaded";
-    Finish({Unloaded(Applied("failover/unload"))}, 0);
+    await Moves /\ ~(active /\ serving = "unloaded");
+    Finish(Moved({Unloaded(Applied("failover/unload"))}), 0);
   end while;
 end process
 
 process Loading = "Loading"
 begin loading:  \* GMM:533
   while TRUE do
-    await Moves /\ active /\ serving # "loading";
-    Finish({[Unloaded(Applied("failover/loading")) EXCEPT !.serving = "loading"]}, 0);
+    await Moves /\ ~(active /\ serving = "loading");
+    Finish(Moved({[Unloaded(Applied("failover/loading")) EXCEPT !.serving = "loading"]}), 0);
   end while;
 end process
 
 process Load = "Load"
 begin load:  \* GMM:558
   while TRUE do
-    await Moves /\ active /\ serving # "served";
-    Finish({Loaded(Applied("failover/load"))}, 0);
+    await Moves /\ ~(active /\ serving = "served");
+    Finish(Moved(Loaded(Applied("failover/load"))), 0);
   end while;
 end process
 
@@ -523,7 +525,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-d968786ac185d1c3cc80b21cde5b0226
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-bd3c30c351d10075ff691c9a3ec2ac2a
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
           answers, rules
 
@@ -545,6 +547,8 @@ Refused == RefusalError("COORDINATOR_LOAD_IN_PROGRESS")
 RefusedSync == IF LoadingRestartsSync THEN RefusalError("REBALANCE_IN_PROGRESS") ELSE Refused
 Applied(rule) == Apply(Begin, rule)
 IsEmptyGroupId(r) == ChecksEveryGroupId /\ r.groupId = "" /\ (active \/ ~ActiveCheckedFirst)
+
+Moved(outcomes) == IF active THEN outcomes ELSE {Applied("failover/not-active")}
 
 
 vars == << group, holding, appends, serving, active, failing, log, committed, 
@@ -1910,7 +1914,7 @@ ReleaseAppends == /\ holding
                        /\ rules' = t.rules
 
 FailAppends == /\ Fails /\ failing = NoError
-               /\ \E error \in {"NOT_ENOUGH_REPLICAS", "REQUEST_TIMED_OUT"}:
+               /\ \E error \in AppendErrors:
                     \E t \in Outcomes(({[Applied("log/fail") EXCEPT !.failing = error]}), 0):
                       /\ group' = t.group
                       /\ holding' = t.holding
@@ -1924,7 +1928,7 @@ FailAppends == /\ Fails /\ failing = NoError
                       /\ rules' = t.rules
 
 Crash == /\ Logged
-         /\ \E t \in Outcomes(({Crashed(Applied("failover/crash"))}), 0):
+         /\ \E t \in Outcomes((Crashed(Applied("failover/crash"))), 0):
               /\ group' = t.group
               /\ holding' = t.holding
               /\ appends' = t.appends
@@ -1936,8 +1940,8 @@ Crash == /\ Logged
               /\ answers' = t.answers
               /\ rules' = t.rules
 
-Unload == /\ Moves /\ active /\ serving # "unloaded"
-          /\ \E t \in Outcomes(({Unloaded(Applied("failover/unload"))}), 0):
+Unload == /\ Moves /\ ~(active /\ serving = "unloaded")
+          /\ \E t \in Outcomes((Moved({Unloaded(Applied("failover/unload"))})), 0):
                /\ group' = t.group
                /\ holding' = t.holding
                /\ appends' = t.appends
@@ -1949,8 +1953,8 @@ Unload == /\ Moves /\ active /\ serving # "unloaded"
                /\ answers' = t.answers
                /\ rules' = t.rules
 
-Loading == /\ Moves /\ active /\ serving # "loading"
-           /\ \E t \in Outcomes(({[Unloaded(Applied("failover/loading")) EXCEPT !.serving = "loading"]}), 0):
+Loading == /\ Moves /\ ~(active /\ serving = "loading")
+           /\ \E t \in Outcomes((Moved({[Unloaded(Applied("failover/loading")) EXCEPT !.serving = "loading"]})), 0):
                 /\ group' = t.group
                 /\ holding' = t.holding
                 /\ appends' = t.appends
@@ -1962,8 +1966,8 @@ Loading == /\ Moves /\ active /\ serving # "loading"
                 /\ answers' = t.answers
                 /\ rules' = t.rules
 
-Load == /\ Moves /\ active /\ serving # "served"
-        /\ \E t \in Outcomes(({Loaded(Applied("failover/load"))}), 0):
+Load == /\ Moves /\ ~(active /\ serving = "served")
+        /\ \E t \in Outcomes((Moved(Loaded(Applied("failover/load")))), 0):
              /\ group' = t.group
              /\ holding' = t.holding
              /\ appends' = t.appends
@@ -1996,7 +2000,7 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-b900b4c8fb5d3d577861bea4289e6b2a
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-1a0fff1c62a6fff105515cb6750066bb
 
 \* Every state with the responses and the rules of each step to it, if Observed. They are cleared
 \* before the next step, so that TLC takes the steps of each state only once.

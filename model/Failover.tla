@@ -36,13 +36,13 @@ LoadedMember(m) ==
    instance |-> m.instance, nullInstance |-> LoadedCountAsStatic, unsynced |-> FALSE]
 
 \* The group of the last record in the log, with the offsets. GMM:564
-Loaded(s) ==
+LoadedAll(s) ==
   LET r == s.log.group
       alone == [NewGroup EXCEPT
                   !.state = IF EmptyGroupsDie THEN "Dead" ELSE "Empty", !.offset = s.log.offset,
                   !.transaction = s.log.transaction,
                   !.awaitsMarker = s.log.transaction # NoTransaction]
-      bare == s.log.offset = NoOffset /\ s.log.transaction = NoTransaction
+      bare == ~HasRecords(s.log) /\ ~s.log.emptied
       instances == {r.members[n].instance : n \in DOMAIN r.members} \ {NoInstance}
       restored ==
         [alone EXCEPT
@@ -61,11 +61,14 @@ Loaded(s) ==
                   THEN [restored EXCEPT !.subscribed = Subscribed(restored, r.protocolName)]
                   ELSE IF bare THEN NoGroup ELSE alone]
 
+\* Deleted and aborted offsets are compacted before or not. 4.1 OMM:1148, GMM:5894
+Loaded(s) == {LoadedAll([s EXCEPT !.log.emptied = e]) : e \in {FALSE, s.log.emptied}}
+
 \* Appends that are not complete are in the log. Their requests are never answered. GMM:544
 Crashed(s) ==
   LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.committed = AllCommitted,
                      !.active = TRUE]
-  IN IF t.serving = "unloaded" THEN t ELSE Loaded(t)
+  IN IF t.serving = "unloaded" THEN {t} ELSE Loaded(t)
 
 \* A partition that is served now is loaded at the next start, even if the shutdown unloads it.
 \* GC:118, 4.1 GCS:2262

@@ -5,12 +5,10 @@ EXTENDS Rebalance
 
 \* The error that OffsetCommit and SyncGroup return for a failed append. GMM:283,430, 4.1 GMM:7533
 CommitError(error) ==
-  IF \/ error = "NOT_ENOUGH_REPLICAS" /\ ReplicasAreMapped
-     \/ error = "REQUEST_TIMED_OUT" /\ TimeoutIsUnavailable
-  THEN "COORDINATOR_NOT_AVAILABLE"
+  IF error = "NOT_ENOUGH_REPLICAS" /\ ReplicasAreMapped THEN "COORDINATOR_NOT_AVAILABLE"
   ELSE error
 GroupError(error) ==
-  IF error = "REQUEST_TIMED_OUT" /\ ~TimeoutIsUnavailable THEN "REBALANCE_IN_PROGRESS"
+  IF error = "REQUEST_TIMED_OUT" THEN "REBALANCE_IN_PROGRESS"
   ELSE CommitError(error)
 
 \* Whether the group still waits for the assignments.
@@ -121,15 +119,16 @@ CompleteAppend(s, entry, place) ==
 AppendToLog(s, entry) ==
   LET members == s.group.members
       recorded ==
-        IF s.failing # NoError \/ ~Logged THEN s
+        IF ~IsWritten(s.failing) \/ ~Logged THEN s
         ELSE IF entry.kind = "group" THEN RecordGroup(s, entry.assignments)
         ELSE IF entry.kind = "static"
         THEN RecordGroup(s, [n \in DOMAIN members |-> members[n].assignment])
         ELSE IF entry.kind = "offsets"
-        THEN [s EXCEPT !.log.offset = entry.offset, !.log.transaction.newer = FALSE]
-        ELSE [s EXCEPT !.log.transaction =
+        THEN [s EXCEPT !.log.offset = entry.offset, !.log.transaction.newer = FALSE,
+                       !.log.emptied = FALSE]
+        ELSE [s EXCEPT !.log.emptied = FALSE, !.log.transaction =
                 [status |-> "pending", newer |-> TRUE, offset |-> entry.offset]]
-      t == [(IF s.failing = NoError THEN NoteWritten(recorded) ELSE recorded)
+      t == [(IF IsWritten(s.failing) THEN NoteWritten(recorded) ELSE recorded)
             EXCEPT !.failing = NoError]
       ends == [entry EXCEPT !.error = s.failing]
       \* Where responses are deferred, a failure takes effect at once, and so do offsets.
@@ -146,7 +145,8 @@ StoreNewGroup(s) ==
                       !.failing = NoError, !.group = NoGroup,
                       !.answers = {[a EXCEPT !.memberId = NoMember] : a \in @}]
   IN IF s.failing = NoError
-     THEN NoteWritten([s EXCEPT !.log.group = IF Logged THEN NewRecord ELSE @])
+     THEN NoteWritten([s EXCEPT !.log.emptied = FALSE,
+                                !.log.group = IF Logged THEN NewRecord ELSE @])
      ELSE IF DOMAIN s.group.members = {} THEN forgotten
      ELSE Answer(forgotten, JoinAnswer(This, GroupError(s.failing), NoMember))
 

@@ -85,6 +85,7 @@ TxnChecksMembers          == Newest  \* TxnOffsetCommit checks the member, if th
 \* ListGroups ignores upper and lower case in the states of its filter.
 FilterIgnoresCase         == Newest
 FiltersTypes              == Newest  \* ListGroups filters by type (KIP-848)
+EmptiedAreLoaded          == Newest  \* an uncompacted log brings a group without offsets back
 LastOffsetRemovesGroup    == ~Newest  \* OffsetDelete of the last offset removes an Empty group
 ResponsesAreDeferred      == Newest  \* responses wait until the records before them are committed
 \* A static member that rejoins does not get responses for its old id.
@@ -105,8 +106,12 @@ LoadingRestartsSync       == ~Newest  \* SyncGroup returns REBALANCE_IN_PROGRESS
 RecordsNewGroups          == Newest  \* a JoinGroup that creates a group writes a record
 \* A shutdown unloads the partitions, which answers parked requests.
 ShutdownUnloads           == Newest
-\* REQUEST_TIMED_OUT of an append becomes COORDINATOR_NOT_AVAILABLE.
-TimeoutIsUnavailable      == Newest
+\* An append may end with REQUEST_TIMED_OUT when it is in the log: not with acks=1.
+LateErrors                == ~Newest
+
+\* The errors of appends. With offsets that expire, one is enough.
+AppendErrors == {"NOT_ENOUGH_REPLICAS"} \cup
+                (IF LateErrors /\ ~Expires THEN {"REQUEST_TIMED_OUT"} ELSE {})
 
 \* offsets.retention.minutes, in an instance where offsets expire.
 RetentionTicks == NewMemberTicks

@@ -21,7 +21,8 @@ NoRecord        == [kind |-> "none"]
 NewRecord       == [generation |-> 0, protocolType |-> Null, protocolName |-> Null,
                     leader |-> NoMember, emptyLeft |-> Stopped, members |-> [n \in {} |-> 0]]
 NoTransaction   == [status |-> "none", newer |-> FALSE, offset |-> NoOffset]
-NoLog           == [group |-> NoRecord, offset |-> NoOffset, transaction |-> NoTransaction]
+NoLog           == [group |-> NoRecord, offset |-> NoOffset, transaction |-> NoTransaction,
+                    emptied |-> FALSE]  \* has only deleted and aborted offsets of the group
 
 Range(metadata) == <<[name |-> "range", metadata |-> metadata]>>
 

@@ -91,6 +91,9 @@ StoreNewId(s, r, n) ==
 RejoinStatic(s, r) ==
   LET g == s.group
       free == FreeNamesWithout(g, StaticMemberId(g, r.instance))
+      \* If the append fails but is written, the new id is in the log, and the old one in memory.
+      stored == IF s.failing # NoError /\ IsWritten(s.failing)
+                THEN free \ {StaticMemberId(g, r.instance)} ELSE free
       taken == {ReplaceMember(s, r, n) : n \in free \ IdsInLog(s.log)}
       \* 4.1 GMM:7274, GC:1053
       same == Apply(s, IF r.skips THEN "join/static-restarted" ELSE "join/static-unchanged")
@@ -100,7 +103,7 @@ RejoinStatic(s, r) ==
                   JoinAnswer(This, "UNKNOWN_SERVER_ERROR", NoMember))}
      ELSE CASE g.state = "Stable" ->                                       \* GC:1090
                  (IF g.protocolName \in VoteWith(g, r)
-                  THEN UNION {StoreNewId(same, r, n) : n \in free} ELSE {})
+                  THEN UNION {StoreNewId(same, r, n) : n \in stored} ELSE {})
                  \cup (IF VoteWith(g, r) \ {g.protocolName} # {}
                        THEN rebalance("join/static-changed") ELSE {})
             [] g.state = "CompletingRebalance" ->                          \* GC:1098

@@ -29,9 +29,10 @@ EndTransaction(s, committed) ==
 \* The marker is in the log, whichever broker coordinates the group, and persists the group.
 WriteMarker(s, committed) ==
   LET t == IF s.group = NoGroup THEN s ELSE [s EXCEPT !.group.notPersisted = FALSE]
-  IN [NoteWritten(t) EXCEPT !.log.offset = IF committed /\ s.log.transaction.newer
-                              THEN s.log.transaction.offset ELSE @,
-               !.log.transaction = NoTransaction]
+      offset == IF committed /\ s.log.transaction.newer THEN s.log.transaction.offset
+                ELSE s.log.offset
+  IN [NoteWritten(t) EXCEPT
+        !.log = Emptied(@, [@ EXCEPT !.offset = offset, !.transaction = NoTransaction])]
 
 \* The marker cannot be written, and the transaction stays open. 4.1 CR:1187
 MarkerFails(s) ==
@@ -50,14 +51,18 @@ RemovalIsRolledBack(s) == PersistOrForget([s EXCEPT !.failing = NoError], s.fail
 WriteRemoval(s, offset, group) ==
   LET recorded == group /\ (RemovalsAreWritten \/ s.group.generation > 0)
   IN IF ~offset /\ ~recorded THEN s
-     ELSE IF s.failing # NoError THEN [s EXCEPT !.failing = NoError]
+     ELSE IF ~IsWritten(s.failing) THEN [s EXCEPT !.failing = NoError]
      ELSE IF ~Logged THEN NoteWritten(s)
-     ELSE [NoteWritten(s) EXCEPT
-             !.log.group = IF recorded THEN NoRecord ELSE @,
-             !.log.offset = IF offset THEN NoOffset ELSE @,
-             !.log.transaction =
-               IF ~offset THEN @
-               ELSE IF TombstonesEndTransactions THEN NoTransaction  \* 4.1 OMM:1184
-               ELSE [@ EXCEPT !.newer = @ \/ s.log.transaction.status = "pending"]]
+     ELSE LET pending == s.log.transaction
+              log == [s.log EXCEPT
+                        !.offset = IF offset THEN NoOffset ELSE @,
+                        !.transaction =
+                          IF ~offset THEN @
+                          ELSE IF TombstonesEndTransactions THEN NoTransaction  \* 4.1 OMM:1184
+                          ELSE [@ EXCEPT !.newer = @ \/ pending.status = "pending"]]
+          IN [NoteWritten(s) EXCEPT
+                !.failing = NoError,
+                !.log = IF recorded THEN [log EXCEPT !.group = NoRecord, !.emptied = FALSE]
+                        ELSE Emptied(@, log)]
 
 ==============================================================================

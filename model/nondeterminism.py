@@ -36,6 +36,7 @@ class Choice(StrEnum):
     MARKER_ORDER = "whether a commit is in the log before a transaction's marker or after it"
     TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
     HALF_A_MARKER = "which offsets a marker comes to before it fails"
+    COMPACTION = "whether deleted and aborted offsets are compacted before the log is loaded"
 
 
 class Handling(StrEnum):
@@ -69,5 +70,6 @@ HANDLING: Final[Mapping[Choice, Handling]] = MappingProxyType(
         Choice.MARKER_ORDER: Handling.INPUT,
         Choice.TIMERS_DUE_TOGETHER: Handling.CHOICE,
         Choice.HALF_A_MARKER: Handling.CHOICE,
+        Choice.COMPACTION: Handling.CHOICE,
     }
 )

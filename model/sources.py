@@ -57,6 +57,7 @@ def _whole(version: str, source: str) -> str:
 
 
 _FOLDERS: Final = {
+    "DelayedProduce.scala": f"{_CORE}/server",
     "KafkaApis.scala": f"{_CORE}/server",
     "KafkaScheduler.scala": f"{_CORE}/utils",
     "Timer.scala": f"{_CORE}/utils/timer",

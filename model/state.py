@@ -301,13 +301,16 @@ class GroupRecord(NamedTuple):
 class Log(NamedTuple):
     """The log of the group: for each key its last record, unless that is a tombstone.
 
-    `transactions` and `producers` are those whose marker is not in the log, as in `Group`.
+    `transactions` and `producers` are those whose marker is not in the log, as in `Group`. It is
+    `emptied` if it has nothing of the group but offsets that were all deleted or aborted, until
+    they are compacted.
     """
 
     group: GroupRecord | None = None
     offsets: tuple[tuple[TopicPartition, Offset], ...] = ()
     transactions: tuple[PendingOffset, ...] = ()
     producers: tuple[int, ...] = ()
+    emptied: bool = False
 
 
 class FailAppends(NamedTuple):

@@ -78,9 +78,9 @@ FAULTS: Final[dict[type, Callable[[Step, Any], object]]] = {
     FailAppends: partial(_decide, log.FAIL),
     ReleaseAppends: partial(_decide, log.RELEASE),
     Crash: partial(_decide, failover.CRASH),
-    Unload: lambda step, _given: failover.unload(step),
-    Loading: partial(_decide, failover.LOADING),
-    Load: partial(_decide, failover.LOAD),
+    Unload: lambda step, _given: failover.move(step, failover.UNLOAD_NOW),
+    Loading: lambda step, _given: failover.move(step, failover.LOADING),
+    Load: lambda step, _given: failover.move(step, failover.LOAD),
     Shutdown: partial(_decide, failover.SHUTDOWN),
     Cleanup: lambda step, _given: cleanup(step),
 }

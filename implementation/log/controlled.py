@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from typing import Final
 
 from groupcheck.implementation.log.records import Batch, Completed, Log
 from groupcheck.model.vocabulary import ErrorCode
+
+# The errors of an append that come after the leader's append. Source: 2.7 DelayedProduce.scala:65.
+LATE_ERRORS: Final = frozenset(
+    {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
+)
 
 
 class ControlledLog:
     """A log whose appends can be held back or made to fail, for tests of what waits for them.
 
     A held append is in the underlying log at once; only its completion is delayed. An append that
-    fails leaves nothing in the log, and its completion is delayed like others, or not.
+    fails leaves nothing in the log, except with one of `LATE_ERRORS`. Its completion is delayed
+    like others, or not.
 
     Args:
         log: The underlying log.
         excludes_markers: Whether markers are neither held nor fail, as where the coordinator does
             not append them.
         fails_at_once: Whether an append that fails does so before `append` returns, even while
-            others are held.
+            others are held. Then no error is late.
 
     """
 
@@ -43,8 +50,14 @@ class ControlledLog:
             self._log.append(partition, batch, completed)
         elif self._failing:
             self._failing -= 1
-            tell = completed if self._fails_at_once else partial(self._complete, completed)
-            tell(self._error)
+            if self._fails_at_once:
+                completed(self._error)
+                return
+            fail = partial(self._complete, completed, self._error)
+            if self._error in LATE_ERRORS:
+                self._log.append(partition, batch, lambda _error: fail())
+            else:
+                fail()
         else:
             self._log.append(partition, batch, partial(self._complete, completed))
 

@@ -111,9 +111,10 @@ class Log(Protocol):
     def append(self, partition: int, batch: Batch, completed: Completed) -> None:
         """Append a batch; `completed` is called with the result, perhaps before this returns.
 
-        A failed append leaves nothing in the log. Appends to one partition complete in their order,
-        except that one may fail before this returns. `completed` is called on the coordinator's
-        thread.
+        A failed append leaves nothing in the log, unless the error comes after the leader's append
+        (REQUEST_TIMED_OUT, NOT_ENOUGH_REPLICAS_AFTER_APPEND). Appends to one partition complete in
+        their order, except that one may fail before this returns. `completed` is called on the
+        coordinator's thread.
         """
         ...
 

@@ -30,6 +30,7 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.step import Profile
+from groupcheck.model.storing.records import possible_errors
 from groupcheck.model.vocabulary import (
     NO_GENERATION,
     NO_MEMBER_ID,
@@ -82,8 +83,14 @@ class Feature(StrEnum):
     EXPIRY = "expiry"
 
 
-# Of the errors of appends one that SyncGroup and OffsetCommit map alike, and one that they do not.
+# Of the errors of appends one that SyncGroup and OffsetCommit map alike, and one that they do not,
+# which comes after the record is in the log.
 ERRORS: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT)
+
+# What leads to each of the states that a partition can be in.
+MOVES: Final[Mapping[Serving, Unload | Loading | Load]] = MappingProxyType(
+    {Serving.UNLOADED: Unload(), Serving.LOADING: Loading(), Serving.SERVED: Load()}
+)
 
 EnvironmentInput = (
     HoldAppends
@@ -352,24 +359,27 @@ def expiry(environment: Environment) -> Iterator[RequestBody]:
     yield fetch(require_stable=False)
 
 
-def faults(state: Coordinator, features: frozenset[Feature]) -> Iterator[EnvironmentInput]:
+def faults(
+    state: Coordinator, features: frozenset[Feature], profile: Profile
+) -> Iterator[EnvironmentInput]:
     """What may happen to the coordinator, but for time; of a shutdown only a crash is the end."""
     if Feature.HELD_APPENDS in features:
         yield ReleaseAppends() if state.holding else HoldAppends()
     if Feature.FAILING_APPENDS in features and state.failing is None:
-        yield from (FailAppends(1, error) for error in ERRORS)
+        # With offsets that expire, one error is enough.
+        errors = ERRORS[:1] if Feature.EXPIRY in features else ERRORS
+        yield from (FailAppends(1, error) for error in possible_errors(profile.version, errors))
     if not features.isdisjoint({Feature.CRASHES, Feature.FAILOVER}):
         yield Crash()
     if Feature.EXPIRY in features:
         yield Cleanup()
-    if Feature.FAILOVER in features and state.active:
-        yield Shutdown()
-        if state.serving is not Serving.UNLOADED:
-            yield Unload()
-        if state.serving is not Serving.LOADING:
-            yield Loading()
-        if state.serving is not Serving.SERVED:
-            yield Load()
+    if Feature.FAILOVER in features:
+        if state.active:
+            yield Shutdown()
+        # After a shutdown the partition does not move.
+        for serving, move in MOVES.items():
+            if serving is not state.serving or not state.active:
+                yield move
 
 
 def action(given: object) -> str:

@@ -121,7 +121,7 @@ class Instance(NamedTuple):
             yield Advance(self.tick_ms)
         elif timer is not None and timer.initial:
             yield Advance(timer.left_ms)
-        yield from faults(state, self.features)
+        yield from faults(state, self.features, self.profile)
 
     def successors(self, state: Coordinator, given: Input) -> Iterator[Outcome]:
         """Every outcome of an input that belongs to the state space."""

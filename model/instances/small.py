@@ -62,7 +62,7 @@ class Loners(Instance):
         for body, versions in self._asked(state):
             for version in versions:
                 yield Request(0, version, trim(body, version))
-        yield from faults(state, self.features)
+        yield from faults(state, self.features, self.profile)
 
     def _asked(self, state: Coordinator) -> Iterator[tuple[RequestBody, range]]:
         simple = commit(NO_GENERATION, NO_MEMBER_ID)

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.engine.rules import Effect, Guard, decide, rule, single, table
+from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, single, table
+from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.members import refused_join
 from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
 from groupcheck.model.rules.session import restart_session
@@ -28,8 +29,6 @@ from groupcheck.model.storing.waiting import lose
 from groupcheck.model.vocabulary import ErrorCode, GroupState, SyncGroupResponse
 
 AREA: Final = "failover"
-
-_ACTIVE: Final = Guard("the coordinator is not shut down", lambda step, _s: step.active)
 
 
 def _lose_memory(step: Step, _subject: object) -> None:
@@ -127,7 +126,6 @@ LOADING: Final = single(
     "failover/loading",
     "the partition begins to be loaded",
     at("GMM:363", "GMM:387", "GMM:533", "CR:652"),
-    _ACTIVE,
     _UNLOAD,
     Effect("begin to load the partition", _begin_loading),
 )
@@ -137,8 +135,14 @@ LOAD: Final = single(
     "failover/load",
     "the partition has been loaded, and is served",
     at("GMM:457", "GMM:397", "GMM:558", "CR:673"),
-    _ACTIVE,
     Effect("load the partition unless it is served", _load_unless_served),
+)
+STAY: Final = single(
+    "The partition does not move",
+    AREA,
+    "failover/not-active",
+    "the coordinator is shut down: the partition does not move",
+    at("GMM:612", "GMM:643", "GMM:933", "GCS:2177"),
 )
 SHUTDOWN: Final = single(
     "Shutdown",
@@ -151,16 +155,17 @@ SHUTDOWN: Final = single(
 )
 
 
-def unload(step: Step) -> None:
-    """The partition is lost; after a shutdown nothing is scheduled any more."""
-    if step.active:
-        decide(step, UNLOAD_NOW, None)
+def move(step: Step, fault: Table) -> None:
+    """The partition moves; after a shutdown nothing is scheduled any more."""
+    decide(step, fault if step.active else STAY, None)
 
 
 def _load(step: Step) -> None:
     """The group as it was last recorded, with its offsets (2.7 GroupMetadataManager.scala:564)."""
     step.serving = Serving.SERVED
     log = step.log or Log()
+    if log.emptied and step.choose(Choice.COMPACTION, [True, False]):
+        step.log = log = log._replace(emptied=False)
     if EMPTY_IS_DEAD(step) and log.group is None and log.offsets:
         step.group = Group(GroupState.DEAD, offsets=log.offsets)
         return
@@ -203,9 +208,9 @@ RESTORE: Final = table(
         at("", "GMM:481", "GMM:714", "OMM:1148"),
         Guard(
             "there is a record of the group or of its offsets",
-            lambda _step, log: bool(log.group or log.offsets or log.transactions),
+            lambda _step, log: bool(log.group or log.offsets or log.transactions or log.emptied),
         ),
         Effect("restore an Empty group with its offsets", _restore_group),
     ),
 )
-PARTS: Final = (CRASH, UNLOAD_NOW, LOADING, LOAD, SHUTDOWN, RESTORE)
+PARTS: Final = (CRASH, UNLOAD_NOW, LOADING, LOAD, STAY, SHUTDOWN, RESTORE)

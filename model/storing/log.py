@@ -26,7 +26,13 @@ from groupcheck.model.storing.completions import (
     complete_append,
 )
 from groupcheck.model.storing.new_ids import AREA, NEW_ID_APPENDED, error_to_group
-from groupcheck.model.storing.records import next_error, record_group, record_new, record_offsets
+from groupcheck.model.storing.records import (
+    is_written,
+    next_error,
+    record_group,
+    record_new,
+    record_offsets,
+)
 from groupcheck.model.storing.revert import forget, settle
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse
 
@@ -48,7 +54,7 @@ def store_assignments(step: Step, assignments: dict[str, bytes], request_id: int
     group = step.existing
     given = tuple((m.member_id, assignments.get(m.member_id, b"")) for m in group.members)
     error = next_error(step)
-    if error is ErrorCode.NONE:
+    if is_written(step, error):
         record_group(step, dict(given))
     kept_id = request_id if ANSWERS_WAIT(step) else None
     append(step, GroupAppend(group.generation_id, given, error, kept_id))
@@ -57,7 +63,7 @@ def store_assignments(step: Step, assignments: dict[str, bytes], request_id: int
 def store_offsets(step: Step, entry: OffsetsAppend) -> None:
     """Append offsets."""
     error = next_error(step)
-    if error is ErrorCode.NONE:
+    if is_written(step, error):
         record_offsets(step, entry)
     append(step, entry._replace(error=error))
 
@@ -68,9 +74,9 @@ def store_new_id(step: Step, entry: StaticAppend, old: Member, before: Group) ->
     It replaces `old` in the group, which was `before` when the member came back.
     """
     error = next_error(step)
-    if error is ErrorCode.NONE:
+    if is_written(step, error):
         record_group(step, {m.member_id: m.assignment for m in step.members})
-    else:
+    if error is not ErrorCode.NONE:
         entry = entry._replace(replaced=old.member_id, was_revealed=old.revealed, error=error)
         if FAILURES_ARE_UNDONE(step):
             entry = entry._replace(before=before)

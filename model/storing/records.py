@@ -1,15 +1,15 @@
-"""The log as the group's records make it: an appended record is there at once, a failed one never.
+"""The log as the group's records make it: an appended record is there at once.
 
 `log` has what the completion of an append does.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from functools import partial
 from typing import Final
 
-from groupcheck.model.engine.rules import Behaviour
+from groupcheck.model.engine.rules import Behaviour, Version
 from groupcheck.model.rules.transactions import (
     end,
     forget_with_producers,
@@ -22,6 +22,7 @@ from groupcheck.model.sources import at
 from groupcheck.model.state import (
     Group,
     GroupRecord,
+    Log,
     Member,
     Offset,
     OffsetsAppend,
@@ -30,7 +31,7 @@ from groupcheck.model.state import (
 )
 from groupcheck.model.step import Step
 from groupcheck.model.storing.appended import GroupRemoved, Marker, OffsetsRecorded, OffsetsRemoved
-from groupcheck.model.storing.committed import note_written
+from groupcheck.model.storing.committed import ANSWERS_WAIT, note_written
 from groupcheck.model.storing.revert import settle
 from groupcheck.model.vocabulary import ErrorCode
 
@@ -49,6 +50,24 @@ REMOVALS_ARE_WRITTEN: Final = Behaviour(
     "the removal of offsets or a group is written like anything else: if that fails, nothing is "
     "removed; a group that was never recorded gets a tombstone too",
     at("", "", "", "CR:873"),
+)
+# The errors of an append that come after the leader's append.
+LATE_ERRORS: Final = frozenset(
+    {ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND}
+)
+LATE_ERRORS_ARE_WRITTEN: Final = Behaviour(
+    "late-errors-are-written",
+    AREA,
+    "an append that ends with REQUEST_TIMED_OUT or NOT_ENOUGH_REPLICAS_AFTER_APPEND is in the log, "
+    "where a load finds it: both errors come after the leader's append",
+    at("DelayedProduce.scala:64", "DelayedProduce.scala:64", "DelayedProduce.scala:65"),
+)
+EMPTIED_GROUPS_ARE_LOADED: Final = Behaviour(
+    "emptied-groups-are-loaded",
+    AREA,
+    "a load finds a group whose offsets were all deleted or aborted, Empty and without offsets, "
+    "unless the log has been compacted since",
+    at("", "", "", "OMM:1148"),
 )
 TOMBSTONES_END_TRANSACTIONS: Final = Behaviour(
     "tombstones-end-transactions",
@@ -76,6 +95,21 @@ def next_error(step: Step) -> ErrorCode:
     return failing.error
 
 
+def possible_errors(version: Version, errors: Iterable[ErrorCode]) -> tuple[ErrorCode, ...]:
+    """Those of these errors that an append of the version can end with.
+
+    4.1 appends with acks=1, so there is no late error (CoordinatorPartitionWriter.java:171).
+    """
+    late = not ANSWERS_WAIT.holds_in(version)
+    return tuple(error for error in errors if late or error not in LATE_ERRORS)
+
+
+def is_written(step: Step, error: ErrorCode) -> bool:
+    """Whether the record of an append that ends with this error, or with none, is in the log."""
+    late = error in LATE_ERRORS and LATE_ERRORS_ARE_WRITTEN(step)
+    return late or error is ErrorCode.NONE
+
+
 def record_group(step: Step, assignments: dict[str, bytes]) -> None:
     """Append the group with these assignments (2.7 GroupMetadataManager.scala:1256).
 
@@ -94,7 +128,7 @@ def record_group(step: Step, assignments: dict[str, bytes]) -> None:
     )
     step.append_record(record)
     if step.log is not None:
-        step.log = step.log._replace(group=record)
+        step.log = step.log._replace(group=record, emptied=False)
 
 
 def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member:
@@ -115,7 +149,7 @@ def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member
 def record_empty(step: Step) -> None:
     """Append a group without members; no request waits for that (but see `leave_group`)."""
     error = next_error(step)
-    if error is ErrorCode.NONE:
+    if is_written(step, error):
         record_group(step, {})
     settle(step, error)
 
@@ -126,12 +160,12 @@ def record_new(step: Step) -> None:
     record = GroupRecord(0, None, None, None, ())
     step.append_record(record)
     if step.log is not None:
-        step.log = step.log._replace(group=record)
+        step.log = step.log._replace(group=record, emptied=False)
 
 
 def remove_group(step: Step) -> None:
     """Append the tombstone of the group; no request waits for it or fails with it."""
-    if next_error(step) is not ErrorCode.NONE:
+    if not is_written(step, next_error(step)):
         return
     step.append_record(GroupRemoved())
     if step.log is not None:
@@ -148,17 +182,17 @@ def remove_from_log(
     except where tombstones end transactions.
     """
     recorded = with_group and (REMOVALS_ARE_WRITTEN(step) or step.existing.generation_id > 0)
-    if not (partitions or recorded) or next_error(step) is not ErrorCode.NONE:
+    if not (partitions or recorded) or not is_written(step, next_error(step)):
         return
     note_written(step)
     if partitions:
         step.append_record(OffsetsRemoved(tuple(sorted(partitions))))
     if recorded:
         step.append_record(GroupRemoved())
-    if step.log is not None and recorded:
-        step.log = step.log._replace(group=None)
     change = forget_with_producers if TOMBSTONES_END_TRANSACTIONS(step) else mark_newest
     _change(step, lambda log: _without_offsets(change(log, partitions), partitions))
+    if step.log is not None and recorded:
+        step.log = step.log._replace(group=None, emptied=False)
 
 
 def removal_fails(step: Step, *, removes: bool) -> bool:
@@ -213,9 +247,22 @@ def _change(step: Step, change: Callable[[Group], Group]) -> None:
     changed = change(
         Group(offsets=log.offsets, transactions=log.transactions, producers=log.producers)
     )
-    step.log = log._replace(
+    had = log.emptied or _has_offsets(log)
+    log = log._replace(
         offsets=changed.offsets, transactions=changed.transactions, producers=changed.producers
     )
+    emptied = had and log.group is None and not _has_offsets(log)
+    step.log = log._replace(emptied=emptied and EMPTIED_GROUPS_ARE_LOADED(step))
 
 
-PARTS: Final = (LOADED_ARE_STATIC, REMOVALS_ARE_WRITTEN, TOMBSTONES_END_TRANSACTIONS)
+def _has_offsets(log: Log) -> bool:
+    return bool(log.offsets or log.transactions)
+
+
+PARTS: Final = (
+    LOADED_ARE_STATIC,
+    REMOVALS_ARE_WRITTEN,
+    LATE_ERRORS_ARE_WRITTEN,
+    EMPTIED_GROUPS_ARE_LOADED,
+    TOMBSTONES_END_TRANSACTIONS,
+)

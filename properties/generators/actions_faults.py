@@ -20,17 +20,7 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.generators.context import Choices, Context
-
-ERRORS = (
-    ErrorCode.NOT_ENOUGH_REPLICAS,
-    ErrorCode.REQUEST_TIMED_OUT,
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER,
-    ErrorCode.KAFKA_STORAGE_ERROR,
-    ErrorCode.MESSAGE_TOO_LARGE,
-)
 
 
 def advance(context: Context, choices: Choices) -> Input:
@@ -74,9 +64,10 @@ def may_fail(context: Context) -> bool:
     return "append" in context.capabilities.faults and context.state.failing is None
 
 
-def fail(_context: Context, choices: Choices) -> Input:
+def fail(context: Context, choices: Choices) -> Input:
     """The next appends fail."""
-    return FailAppends((1, 1, 2, 3)[choices.of(4)], ERRORS[choices.of(len(ERRORS))])
+    errors = context.capabilities.errors
+    return FailAppends((1, 1, 2, 3)[choices.of(4)], errors[choices.of(len(errors))])
 
 
 def may_happen(context: Context) -> bool:

@@ -23,12 +23,14 @@ from groupcheck.model.instances.inputs import (
 from groupcheck.model.instances.instance import supported
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.step import Profile
+from groupcheck.model.storing.records import possible_errors
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     API_OF,
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     EndTxnRequest,
+    ErrorCode,
     HeartbeatRequest,
     JoinGroupRequest,
     LeaveGroupRequest,
@@ -62,6 +64,17 @@ METADATA = ("", "m", None, "m" * 9_000, "\N{MUSICAL SYMBOL G CLEF}" * 2)  # 4 un
 TOPICS: Final = (f"{TOPIC}-0", f"{TOPIC}-1", TOPIC)
 INSTANCES: Final = (INSTANCE, f"{INSTANCE}-2")
 PRODUCERS: Final = (PRODUCER_ID, PRODUCER_ID + 1)
+
+# Errors that appends may end with, and records be in the log nevertheless.
+ERRORS: Final = (
+    ErrorCode.NOT_ENOUGH_REPLICAS,
+    ErrorCode.REQUEST_TIMED_OUT,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.MESSAGE_TOO_LARGE,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+)
 
 # Settings of the broker, each with what it may be; None is Kafka's default.
 BROKERS: Final[Mapping[str, tuple[int | None, ...]]] = {
@@ -114,12 +127,14 @@ class Capabilities(NamedTuple):
     """What a port supports of a profile: the versions of each API, newest first, and the faults.
 
     `static` says whether it has static members, `sized` whether its groups have a maximum size.
+    `errors` are those that its appends can end with.
     """
 
     versions: Mapping[str, tuple[int, ...]]
     faults: frozenset[str] = frozenset()
     static: bool = False
     sized: bool = True
+    errors: tuple[ErrorCode, ...] = ERRORS
 
     def broker(self, choices: Choices) -> dict[str, int]:
         """Some of the broker's settings other than Kafka's defaults."""
@@ -228,6 +243,7 @@ def capabilities_of(port: Port, profile: Profile) -> Capabilities:
         },
         frozenset(name for feature in features for name in FAULTS_OF.get(feature, ())),
         Feature.STATIC_MEMBERS in features,
+        errors=possible_errors(profile.version, ERRORS),
     )
     try:
         return _asked(port, profile, everything)
@@ -258,7 +274,8 @@ def _asked(port: Port, profile: Profile, everything: Capabilities) -> Capabiliti
     if not faults.issuperset(FAULTS_OF[Feature.HELD_APPENDS]):
         faults -= {*FAULTS_OF[Feature.HELD_APPENDS]}
     skipped: frozenset[Feature] = getattr(port, "skipped", frozenset())
-    return Capabilities(versions, frozenset(faults), static, Feature.MAX_SIZE not in skipped)
+    sized = Feature.MAX_SIZE not in skipped
+    return Capabilities(versions, frozenset(faults), static, sized, everything.errors)
 
 
 def _asked_for(name: str) -> Fault:

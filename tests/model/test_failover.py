@@ -17,6 +17,7 @@ from groupcheck.model.instances.inputs import (
     offset_delete,
     txn_commit,
 )
+from groupcheck.model.instances.instance import feature_instances
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
@@ -34,6 +35,7 @@ from groupcheck.model.state import (
     Unload,
 )
 from groupcheck.model.step import Profile
+from groupcheck.model.storing.records import LATE_ERRORS, possible_errors
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     EndTxnRequest,
@@ -124,7 +126,7 @@ EACH_ERROR = pytest.mark.parametrize(("error", "of_sync", "of_commit", "of_4_1")
 
 
 @EACH_ERROR
-def test_request_whose_append_fails_in_2_7_returns_an_error_and_has_no_effect(
+def test_request_whose_append_fails_in_2_7_returns_an_error_and_has_no_effect_in_memory(
     error: ErrorCode, of_sync: ErrorCode, of_commit: ErrorCode, of_4_1: ErrorCode
 ) -> None:
     assert of_4_1
@@ -132,7 +134,7 @@ def test_request_whose_append_fails_in_2_7_returns_an_error_and_has_no_effect(
     broker = completing(V2_7)
     assert broker.do(fails, sync("#1")).error_code is of_sync
     assert broker.state_name == "PreparingRebalance"
-    assert broker.state.log == Log()
+    assert (broker.state.log == Log()) is (error not in LATE_ERRORS)
     assert broker.do(heartbeat()).error_code is ErrorCode.REBALANCE_IN_PROGRESS
     broker = stable(V2_7)
     assert partition_error(broker.do(fails, commit(1, "#1"))) is of_commit
@@ -224,6 +226,59 @@ def test_all_parked_syncs_get_the_error_of_the_failed_append(profile: Profile) -
     assert broker.state_name == "PreparingRebalance"
 
 
+LATE = pytest.mark.parametrize("late", sorted(LATE_ERRORS))
+WITH_LATE = pytest.mark.parametrize("profile", [V0_10_0, V0_10_2, V2_7], ids=lambda p: p.name)
+
+
+@LATE
+@WITH_LATE
+def test_record_is_in_the_log_if_its_error_comes_after_the_leaders_append(
+    profile: Profile, late: ErrorCode
+) -> None:
+    broker = stable(profile)
+    broker.do(FailAppends(1, late), commit(1, "#1"))
+    assert offset_of(broker.do(READ)) == -1
+    broker.do(Crash())
+    assert offset_of(broker.do(READ)) == 5
+    broker = completing(profile)
+    broker.do(FailAppends(1, late), sync("#1"))
+    assert broker.state_name == "PreparingRebalance"
+    broker.do(Crash())
+    assert (broker.state_name, broker.group.members[0].assignment) == ("Stable", b"part")
+
+
+@LATE
+def test_new_id_of_a_static_member_is_loaded_if_its_error_comes_after_the_leaders_append(
+    late: ErrorCode,
+) -> None:
+    broker = Broker(V2_7)
+    static = join(group_instance_id=INSTANCE)
+    broker.do(Request(0, 5, static), DELAY, sync("#1"), FailAppends(1, late), Request(0, 5, static))
+    assert [member.member_id for member in broker.group.members] == ["#1"]
+    broker.do(Crash())
+    assert [member.member_id for member in broker.group.members] == ["#3"]
+
+
+@LATE
+def test_transaction_ends_in_the_log_alone_if_the_error_comes_after_the_leaders_append(
+    late: ErrorCode,
+) -> None:
+    broker = Broker(V2_7)
+    broker.do(FailAppends(1, late), txn_commit(-1, ""))
+    broker.do(EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True))
+    assert offset_of(broker.do(READ)) == -1
+    broker.do(Crash())
+    assert offset_of(broker.do(READ)) == 6
+
+
+def test_no_append_of_4_1_ends_with_an_error_that_comes_after_the_leaders_append() -> None:
+    for profile, late in ((V2_7, LATE_ERRORS), (V4_1, frozenset[ErrorCode]())):
+        instance = feature_instances(profile, 1)["failing"]
+        given = instance.inputs(instance.initial)
+        errors = {each.error for each in given if isinstance(each, FailAppends)}
+        assert (errors | {*possible_errors(profile.version, LATE_ERRORS)}) & LATE_ERRORS == late
+
+
 def test_held_append_fails_at_the_release() -> None:
     broker = completing(V2_7)
     broker.do(FailAppends(1, ErrorCode.NOT_LEADER_OR_FOLLOWER), HoldAppends(), sync("#1"))
@@ -287,11 +342,44 @@ def test_after_a_shutdown_nothing_changes_until_a_crash(profile: Profile) -> Non
     broker = stable(profile)
     broker.do(Shutdown())
     before = broker.state
-    broker.do(Advance(10 * SESSION_MS), Unload(), Loading(), Load())
+    broker.do(Advance(10 * SESSION_MS))
+    for move in (Unload(), Loading(), Load()):
+        (outcome,) = broker.outcomes(move)
+        assert outcome.fired == ("failover/not-active",)
     assert broker.state == before
     assert broker.do(heartbeat()).error_code is UNAVAILABLE
     broker.do(Crash())
     assert broker.do(heartbeat()).error_code is NONE
+
+
+ABORTED = (txn_commit(-1, ""), EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=False))
+
+
+@differ("load of a group whose offsets are gone")
+@pytest.mark.parametrize(
+    "emptied",
+    [(commit(-1, ""), offset_delete(TOPIC)), ABORTED],
+    ids=["deleted", "aborted"],
+)
+def test_4_1_may_load_a_group_whose_offsets_are_all_gone(emptied: tuple[Any, ...]) -> None:
+    gone, found = ends(V4_1, *emptied, Crash())
+    assert gone.coordinator.group is None
+    assert group_of(found) == Group()
+    assert ends(V4_1, *emptied, Crash(), Crash())[0].coordinator.log == Log()
+    assert end(V2_7, *emptied, Crash()).coordinator.group is None
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        (commit(-1, ""), DeleteGroupsRequest((GROUP_ID,))),
+        (commit(-1, ""), offset_delete(TOPIC), DeleteGroupsRequest((GROUP_ID,))),
+        (*ABORTED, Cleanup()),
+    ],
+    ids=["with offsets", "without offsets", "cleaned up"],
+)
+def test_no_load_finds_a_group_that_was_deleted_itself(steps: tuple[Any, ...]) -> None:
+    assert end(V4_1, *steps, Crash()).coordinator.group is None
 
 
 def test_loaded_member_survives_the_rebalance_timeout_only_in_2_7() -> None:

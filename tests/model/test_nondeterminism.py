@@ -10,7 +10,8 @@ import pytest
 from groupcheck import model
 from groupcheck.model import vocabulary
 from groupcheck.model.nondeterminism import HANDLING, Choice, Handling
-from groupcheck.model.state import Crash, HoldAppends, ReleaseAppends
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Crash, Group, HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetFetchResponse,
@@ -194,3 +195,11 @@ def test_vote_tie_either_protocol_may_win_and_no_third() -> None:
         world.coordinator.group.protocol_name for world in play.worlds if world.coordinator.group
     }
     assert chosen == {"one", "two"}
+
+
+def test_compaction_a_group_without_offsets_is_loaded_or_gone() -> None:
+    play = Play(PROFILES["4.1"])
+    assert txn_commit(play, 42) is ErrorCode.NONE
+    end_txn(play, committed=False)
+    play.do(Crash())
+    assert {world.coordinator.group for world in play.worlds} == {None, Group()}

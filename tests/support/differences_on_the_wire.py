@@ -278,6 +278,7 @@ NOT_SHOWN: Final[Mapping[str, str]] = {
     "record of a new group": "shows in the log alone",
     "appends that are held": LOG,
     "static member that comes back twice": LOG,
+    "load of a group whose offsets are gone": FAILOVER,
 }
 
 

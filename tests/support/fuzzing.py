@@ -96,7 +96,7 @@ def _steps(instance: Instance, run: Run, pick: Random) -> Iterator[Input]:
             yield Advance(pick.choice((instance.tick_ms, instance.tick_ms // 3, 1)))
             continue
         options: list[Input] = (
-            list(faults(frame.node, instance.features))
+            list(faults(frame.node, instance.features, instance.profile))
             if chance < 0.25
             else [given for given in instance.inputs(frame.node) if isinstance(given, Request)]
         )

@@ -127,6 +127,7 @@ def _log(kept: dict[str, Value], instance: Instance) -> Log:
         offsets=_offsets(kept["offset"], instance),
         transactions=transactions,
         producers=producers,
+        emptied=kept["emptied"],
     )
     if "kind" in record:
         return log_of(None)

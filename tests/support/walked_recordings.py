@@ -78,7 +78,11 @@ def walk(profile: str, seed: int, steps: int) -> Walked:
 
 def _next(instance: Instance, state: Coordinator, pick: Random, number: int) -> Input:
     frame, chance = instance.canonical(state), pick.random()
-    happens = [h for h in faults(frame.node, instance.features) if isinstance(h, HAPPENED)]
+    happens = [
+        given
+        for given in faults(frame.node, instance.features, instance.profile)
+        if isinstance(given, HAPPENED)
+    ]
     if chance < 0.15 or (chance < 0.25 and not happens):
         return Advance(pick.choice((instance.tick_ms, instance.tick_ms // 3, 1, 1, 1)))
     if chance < 0.25:

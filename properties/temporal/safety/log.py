@@ -7,6 +7,7 @@ from typing import Final
 from groupcheck.model.rules.retention import ageless
 from groupcheck.model.state import Crash, Log, Member, OffsetsAppend, Serving, StaticAppend
 from groupcheck.model.storing.committed import ANSWERS_WAIT
+from groupcheck.model.storing.records import LATE_ERRORS, LATE_ERRORS_ARE_WRITTEN
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
     ErrorCode,
@@ -101,13 +102,19 @@ def _restored_generation(step: CheckedStep) -> bool:
 
 @action_property("failed-append-without-effect", "GroupCoordinator.scala:428", on_failover=True)
 def _failed_append_without_effect(step: CheckedStep) -> bool:
-    """A failed append writes nothing to the log, makes no offset readable and no group Stable."""
-    if step.before.failing is None or step.after.failing is not None:
+    """A failed append makes no offset readable and no group Stable, and writes nothing to the log.
+
+    Only an error that comes after the leader's append leaves the record in the log.
+    """
+    failing = step.before.failing
+    if failing is None or step.after.failing is not None:
         return True
     stabilised = step.new.state is GroupState.STABLE is not step.old.state
     readable = {*ageless(step.new).offsets} - {*ageless(step.old).offsets}
     recorded = ageless(step.after.log or Log()) != ageless(_log(step))
-    return not (readable or recorded or stabilised)
+    written = LATE_ERRORS_ARE_WRITTEN.holds_in(step.profile.version)
+    late = written and failing.error in LATE_ERRORS
+    return not (readable or (recorded and not late) or stabilised)
 
 
 @action_property("unload-answers-requests", "GroupCoordinator.scala:869", on_failover=True)

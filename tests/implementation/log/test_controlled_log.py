@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.implementation.log.records import Batch, Marker
@@ -34,6 +36,24 @@ def test_given_number_of_appends_fail_and_leave_nothing() -> None:
     log.append(0, SECOND, results.append)
     assert results == [FAILED, ErrorCode.NONE]
     assert tuple(log.read(0)) == (SECOND,)
+
+
+@pytest.mark.parametrize(
+    "late", [ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND]
+)
+def test_append_with_an_error_after_the_leaders_append_is_in_the_log(late: ErrorCode) -> None:
+    results: list[ErrorCode] = []
+    log = ControlledLog(MemoryLog())
+    log.hold()
+    log.fail(1, late)
+    log.append(0, FIRST, results.append)
+    assert (results, tuple(log.read(0))) == ([], (FIRST,))
+    log.release()
+    assert results == [late]
+    at_once = ControlledLog(MemoryLog(), fails_at_once=True)
+    at_once.fail(1, late)
+    at_once.append(0, FIRST, results.append)
+    assert (results, tuple(at_once.read(0))) == ([late, late], ())
 
 
 def test_held_append_fails_at_the_release() -> None:

@@ -12,7 +12,15 @@ from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Coordinator, HoldAppends, Shutdown, Unload
+from groupcheck.model.state import (
+    Advance,
+    Coordinator,
+    HoldAppends,
+    Load,
+    Loading,
+    Shutdown,
+    Unload,
+)
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input, successors, tables_of
 from groupcheck.model.vocabulary import (
@@ -41,7 +49,6 @@ from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.tolerances import Tolerances
-from groupcheck.reports.text import verdict
 
 PROFILE = PROFILES["2.7"]
 OFFER = JoinGroupRequest(GROUP_ID, 10_000, 90_000, protocols=(Protocol("range", b"r"),))
@@ -264,13 +271,11 @@ def _first(
     return None
 
 
-def test_an_answer_to_a_step_that_applies_no_rule_is_a_finding_without_a_rule() -> None:
+def test_an_answer_to_a_move_after_a_shutdown_is_a_finding_of_the_rule_that_it_breaks() -> None:
     unknown = HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
     heartbeat = Request(1, 4, HeartbeatRequest(GROUP_ID, 1, NOBODY))
-    finding = _seen(heartbeat, Shutdown(), Unload(), answers={1: unknown})
-    assert finding.outcome is not None
-    assert finding.outcome.fired == ()
-    assert finding.reason == ""
-    assert finding.key == ("answered too early", "HeartbeatResponse", "")
-    assert explain(finding).rules == ()
-    assert "    because no rule applies" in verdict(finding)
+    for move in (Unload(), Loading(), Load()):
+        finding = _seen(heartbeat, Shutdown(), move, answers={1: unknown})
+        assert finding.outcome is not None
+        assert finding.outcome.fired == (finding.reason,) == ("failover/not-active",)
+        assert finding.key == ("answered too early", "HeartbeatResponse", finding.reason)
