@@ -67,17 +67,28 @@ def _may_affect(edit: Edit, space: StateSpace) -> bool:
     return not rules or not rules.isdisjoint(space.applied)
 
 
-def _deviating(space: StateSpace, model: Profile, done: Callable[[int], None]) -> StateSpace:
-    """The space of an instance by other rules; if that is too large, the space as it is."""
+def deviating_space(
+    space: StateSpace, model: Profile, done: Callable[[int], None] = lambda _states: None
+) -> StateSpace | None:
+    """The space of an instance by other rules; None if that is too large."""
     instance = space.instance._replace(profile=model)
     try:
-        found = explore(instance, done, most_states=MOST_GROWTH * len(space.nodes))
+        return explore(instance, done, most_states=MOST_GROWTH * len(space.nodes))
     except TooManyStatesError:
-        return space
+        return None
+
+
+def _deviating(space: StateSpace, model: Profile, done: Callable[[int], None]) -> StateSpace:
+    """The space of an instance by other rules, or the same if they make no difference to it.
+
+    If it is too large, tests are planned by the rules without the deviations.
+    """
+    found = deviating_space(space, model, done)
+    if found is None:
+        return space._replace()  # another one, as tests of it are judged by other rules
     # Answers with a field that may have any value equal all others, and states count as ever.
     exact = not any(isinstance(edit, ChangeAnswer | FirstNumber) for edit in model.edits)
-    same = exact and found.nodes == space.nodes and found.edges == space.edges
-    return space if same else found
+    return space if exact and found.nodes == space.nodes and found.edges == space.edges else found
 
 
 def virtual(profile: Profile, settings: Settings) -> dict[str, Instance]:

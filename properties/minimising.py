@@ -8,7 +8,8 @@ from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupcheck.properties.deviations.deviating import deviating
-from groupcheck.properties.deviations.search import Deviations, ObservedTest
+from groupcheck.properties.deviations.observed import ObservedTest
+from groupcheck.properties.deviations.search import Deviations
 from groupcheck.properties.findings.canonicalise import canonicalise
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import Trial, shrink

@@ -104,7 +104,7 @@ def _tour_concurrently(run: Verification, *, share: bool) -> None:
 
     def walk(_number: int) -> None:
         with run.port() as port:
-            for steps, finding in tour(coverage, port, run.settings.steps):
+            for steps, finding in tour(coverage, port, run.settings.steps, run.search.model):
                 if finding is not None and share and run.source.separate():
                     raise _SharedBrokerFailedError
                 run.count_tour(coverage, steps)
@@ -150,7 +150,7 @@ def _tour(run: Verification) -> None:
     for what, coverage in chain(transitions, pairs):
         done = run.progress(what, coverage.space.transition_count)
         with run.port() as port:
-            for steps, finding in tour(coverage, port, run.settings.steps):
+            for steps, finding in tour(coverage, port, run.settings.steps, run.search.model):
                 run.count_tour(coverage, steps)
                 run.count(steps, finding)
                 done(coverage.news())

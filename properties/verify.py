@@ -24,7 +24,8 @@ from groupcheck.properties.coverage.curve import Curve, Point
 from groupcheck.properties.coverage.kind import SHOWN
 from groupcheck.properties.coverage.pairs import PairCoverage
 from groupcheck.properties.coverage.transition_coverage import Coverage
-from groupcheck.properties.deviations.search import Deviations, KnownDeviation, ObservedTest, Search
+from groupcheck.properties.deviations.observed import ObservedTest
+from groupcheck.properties.deviations.search import Deviations, KnownDeviation, Search
 from groupcheck.properties.explored import Explored, explored, with_deviations
 from groupcheck.properties.findings.finding import Finding, keep, length_of
 from groupcheck.properties.interruption import interruptible

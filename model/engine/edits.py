@@ -91,6 +91,21 @@ class ReplaceEffects(NamedTuple):
         return _changed(version, self.rule, lambda rule: rule._replace(effects=self.effects))
 
 
+class Instead(NamedTuple):
+    """Where the rule holds, the version does what another one of its rules does."""
+
+    rule: str
+    does: str
+
+    def __str__(self) -> str:
+        return f"`{self.rule}` did what `{self.does}` does"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        table_of(version, self.does)
+        return ReplaceEffects(self.rule, version.rules[self.does].effects)(version)
+
+
 class FromVersion(NamedTuple):
     """The rule is as another version has it, but tried where this version tries it."""
 
@@ -362,6 +377,7 @@ Edit = (
     | DropEffect
     | ReplaceEffects
     | FromVersion
+    | Instead
     | Alone
     | Exchange
     | ChangeAnswer
@@ -435,10 +451,16 @@ def table_of(version: Version, rule: str) -> str:
     raise UnknownPartError(msg)
 
 
+def about(edit: Edit) -> str:
+    """The rule or the procedure that an edit is about; the first of two, empty if there is none."""
+    of = edit.of if isinstance(edit, Sometimes) else edit
+    rule: str = getattr(of, "rule", "") or getattr(of, "first", "")
+    return rule
+
+
 def rules_beside(edit: Edit, version: Version) -> frozenset[str]:
     """The rules of the table that an edit is about; none if it is about no table."""
-    about = edit.of if isinstance(edit, Sometimes) else edit
-    rule: str = getattr(about, "rule", "") or getattr(about, "first", "")
+    rule = about(edit)
     for table in version.tables.values():
         rules = frozenset(each.id for each in table)
         if rule in rules:

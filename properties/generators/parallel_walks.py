@@ -154,7 +154,7 @@ class _Under:
         self.port = port
         self.random = Random(f"{bulk.seed}/{number}")
         self.count = min(WALKS, bulk.walks - number * WALKS)
-        self.walkers = {name: Walker(each, port) for name, each in tracks.items()}
+        self.walkers = {name: Walker(each, port, bulk.profile) for name, each in tracks.items()}
         self.guides = {name: Guide(each, self.random) for name, each in tracks.items()}
         self.capabilities: Capabilities | None = None
         self.findings: dict[tuple[str, ...], Finding] = {}

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.state import Advance, Coordinator
+from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
@@ -28,6 +29,7 @@ class Walk:
     tour: the way is barred, and no more. `node` is where the model stands in the graph; where the
     observations leave several states open it is one of them, and nothing is counted as shown until
     they agree. Where what was found does not count, as the port was disturbed, nothing is barred.
+    The port is checked by a `model`; None is that of the space.
     """
 
     def __init__(
@@ -36,12 +38,13 @@ class Walk:
         port: Port,
         limit: int,
         counts: Callable[[], bool] = lambda: True,
+        model: Profile | None = None,
     ) -> None:
         self.coverage = coverage
         self.limit = limit
         self._counts = counts
         instance = coverage.space.instance
-        self.run = Run(port, instance.profile, instance.broker)
+        self.run = Run(port, model or instance.profile, instance.broker)
         self.fired: set[str] = set()  # the rules that may have been applied
         self.steps = 0
         self.node = 0
@@ -127,15 +130,19 @@ class Walk:
         return given
 
 
-def tour(coverage: Coverage, port: Port, limit: int) -> Iterator[tuple[int, Finding | None]]:
+def tour(
+    coverage: Coverage, port: Port, limit: int, model: Profile | None = None
+) -> Iterator[tuple[int, Finding | None]]:
     """Walks until nothing is left to be tried: for each, its steps and its finding if it has one.
+
+    The port is checked by a model; None is that of the space.
 
     Raises:
         PortUnavailableError: the port cannot be reached.
     """
     while coverage.way(0, limit - 1) is not None:
         try:
-            walk = Walk(coverage, port, limit)
+            walk = Walk(coverage, port, limit, model=model)
         except FoundError as found:
             yield 0, found.finding
             return

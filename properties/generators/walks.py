@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 
 from groupcheck.model.state import Advance
+from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import GroupView, Request, ResponseBody
 from groupcheck.properties.compare import differing_field
@@ -35,13 +36,14 @@ Choice = Callable[[int, list[Track]], Track | None]
 class Walker:
     """Walks one space on one port.
 
-    `times` has for each transition how often it was covered, and `pairs` the numbers of the
-    covered pairs.
+    A `model` says what is allowed; None is that of the space. `times` has for each transition
+    how often it was covered, and `pairs` the numbers of the covered pairs.
     """
 
-    def __init__(self, tracks: Tracks, port: Port) -> None:
+    def __init__(self, tracks: Tracks, port: Port, model: Profile | None = None) -> None:
         self.tracks = tracks
-        self.port = numbered(port, tracks.space.instance.profile)
+        self._model = model or tracks.space.instance.profile
+        self.port = numbered(port, self._model)
         self.times = array("L", bytes(tracks.space.transition_count * array("L").itemsize))
         self.pairs: set[int] = set()
         self._led = NO_PAIR  # the first of the pairs that the last step is first in
@@ -233,7 +235,7 @@ class Walker:
         self.asked += 1
         self._led = NO_PAIR
         try:
-            oracle = replay_recorded(self._instance.profile, self._broker, self.record).oracle
+            oracle = replay_recorded(self._model, self._broker, self.record).oracle
         except FoundError:
             self._alike[self._cause(track)] += 1
             raise
@@ -254,7 +256,7 @@ class Walker:
         """The finding that the port failed; if it had left the model before that, that."""
         try:
             end = End(failure, given, during)
-            replay_recorded(self._instance.profile, self._broker, self.record, end)
+            replay_recorded(self._model, self._broker, self.record, end)
         except FoundError as found:
             return found.finding
         return None

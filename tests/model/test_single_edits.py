@@ -19,6 +19,7 @@ from groupcheck.model.engine.edits import (
     Exchange,
     FirstNumber,
     FromVersion,
+    Instead,
     Sometimes,
     Toggle,
 )
@@ -205,6 +206,10 @@ def test_a_value_of_an_answer_is_the_same_again_from_its_json(name: str, value: 
             {"edit": "from-version", "rule": "heartbeat/alive", "other": "4.1"},
         ),
         (
+            Instead("heartbeat/alive", "heartbeat/preparing"),
+            {"edit": "instead", "rule": "heartbeat/alive", "does": "heartbeat/preparing"},
+        ),
+        (
             FirstNumber("generation", 2),
             {"edit": "first-number", "of": "generation", "number": 2},
         ),
@@ -224,8 +229,8 @@ def test_the_json_of_an_edit_has_its_kind_and_its_parts_by_name(edit: Edit, data
 
 
 _KINDS = (
-    "drop-rule, drop-guard, drop-effect, exchange, from-version, change-answer, toggle, "
-    "sometimes, first-number"
+    "drop-rule, drop-guard, drop-effect, exchange, from-version, instead, change-answer, "
+    "toggle, sometimes, first-number"
 )
 
 

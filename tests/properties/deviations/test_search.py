@@ -18,6 +18,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.search import KnownDeviation
+from groupcheck.properties.explored import virtual
 from groupcheck.properties.ports.numbering import NumberedPort
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.ports.source import PortSource
@@ -25,6 +26,7 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.verify import Verification
 from support.economy import slow_if
+from support.faults import source
 from support.model_port import ModelPort
 from support.spaces import together
 
@@ -101,3 +103,13 @@ def test_known_deviations_conform_until_there_is_a_new_one_or_they_are_fixed() -
     assert fixed.conforms
     assert fixed.fixed == (str(OTHER_GENERATION),)
     assert fixed.findings == []
+
+
+@pytest.mark.slow
+def test_a_verification_has_the_same_findings_after_another_one() -> None:
+    name = "failover-administration"
+    given = together({name: virtual(NEW, SETTINGS)[name]})
+    fault = source("KAFKA-4704")
+    runs = [Verification(fault, SETTINGS._replace(walks=500), given=given).run() for _ in range(2)]
+    assert _causes(runs[0]) == _causes(runs[1])
+    assert _causes(runs[0]) == ["sometimes there were no rule `failover/restored-empty`"]

@@ -1,0 +1,145 @@
+"""The edits that may explain a finding, in stages: the simplest first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import IntEnum, auto
+from itertools import chain, product
+from typing import Any, Final
+
+from groupcheck.model.engine.edits import (
+    ANY,
+    ChangeAnswer,
+    Edit,
+    FirstNumber,
+    Instead,
+    about,
+)
+from groupcheck.model.engine.rules import Version
+from groupcheck.model.profiles import GENERATION
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import tables_of
+from groupcheck.model.vocabulary import Request, Response
+from groupcheck.properties.deviations.observed import ObservedTest
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.ports.numbering import first_generation, revealed_generation
+
+
+class Stage(IntEnum):
+    """Which edits are tried, the simplest first."""
+
+    NUMBERS = auto()  # another first generation
+    OWN = auto()  # of the rules that Kafka applies in the last step
+    CERTAIN = auto()  # other fields of the answer
+    NEAR = auto()  # of the rules beside them
+    FAR = auto()  # of all other rules that the test tries
+    INSTEAD = auto()  # what a rule beside them does
+    VAGUE = auto()  # fields of the answer that may have any value
+    PAIRS = auto()
+    WIDE = auto()  # those before that take other rules out of reach
+
+
+EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR)
+
+
+def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Profile) -> list[Edit]:
+    """The edits of a stage that may explain a finding, of the single `edits` of the rules."""
+    applied = {rule for outcome in finding.allowed for rule in outcome.fired}
+    beside = _rules_beside(finding, model.version)
+    found: Iterable[Edit] = ()
+    match stage:
+        case Stage.NUMBERS:
+            found = first_numbers(finding)
+        case Stage.OWN:
+            found = (each for each in edits if about(each) in applied)
+        case Stage.CERTAIN | Stage.VAGUE:
+            changes = {str(each): each for each in changed_answers(finding)}.values()
+            found = (each for each in changes if _is_vague(each) is (stage is Stage.VAGUE))
+        case Stage.NEAR:
+            found = (each for each in edits if about(each) in beside - applied)
+        case Stage.FAR:
+            far = {"", *ObservedTest.of(finding).tried(model)} - beside - applied
+            found = (each for each in edits if about(each) in far)
+        case Stage.INSTEAD:
+            pairs = product(sorted(applied & beside), sorted(beside))
+            found = (Instead(rule, other) for rule, other in pairs if rule != other)
+        case Stage.WIDE:
+            found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
+    return list(found)
+
+
+def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
+    """The first generation of the port, if its answer shows another generation than is allowed."""
+    first = first_generation(finding.sequence.model)
+    for difference in finding.rejection.differences if finding.rejection else ():
+        allowed, seen = map(revealed_generation, (difference.allowed, difference.seen))
+        if allowed is not None and seen is not None and allowed != seen:
+            yield FirstNumber(GENERATION, first + seen - allowed)
+
+
+def _is_vague(edit: ChangeAnswer) -> bool:
+    """Whether any field may have any value, or has the id of a member of one test."""
+    return any(
+        value is ANY or (isinstance(value, str) and value.startswith("#"))
+        for _, value in edit.fields
+    )
+
+
+def _rules_beside(finding: Finding, version: Version) -> set[str]:
+    """The rules of the tables that decide on the last request."""
+    last = finding.sequence.steps[-1]
+    tables = tables_of(last.api) if isinstance(last, Request) else ()
+    return {rule.id for name in tables for rule in version.tables.get(name, ())}
+
+
+def changed_answers(finding: Finding) -> Iterator[ChangeAnswer]:
+    """The changes of an answer by which an outcome would be what was observed."""
+    if finding.rejection is None:
+        return
+    for outcome, difference in zip(
+        finding.rejection.outcomes, finding.rejection.differences, strict=True
+    ):
+        if difference.allowed is None or difference.seen is None:
+            continue
+        if type(difference.allowed) is not type(difference.seen):
+            continue
+        rule = _reason(outcome.responses, outcome.reasons, difference.request_id)
+        fields = dict(_changes(difference.allowed, difference.seen))
+        if rule and fields:
+            yield ChangeAnswer(rule, tuple(fields.items()))
+            yield ChangeAnswer(rule, tuple((name, ANY) for name in fields))
+
+
+def _reason(
+    responses: tuple[Response, ...], reasons: tuple[str, ...], request_id: int | None
+) -> str:
+    for response, reason in zip(responses, reasons, strict=True):
+        if response.request_id == request_id:
+            return reason
+    return ""
+
+
+def _changes(allowed: Any, seen: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """The fields in which two records differ, with the value seen, or ANY where there are more.
+
+    Of lists of as many records, these are the fields of the records: `topics.error_code`.
+    """
+    found: dict[str, Any] = {}
+    for field, ours, theirs in zip(allowed._fields, allowed, seen, strict=True):
+        if ours == theirs:
+            continue
+        for name, value in _inner(field, ours, theirs):
+            same = name not in found or (found[name] is not ANY and found[name] == value)
+            found[name] = value if same else ANY
+    yield from found.items()
+
+
+def _inner(name: str, ours: Any, theirs: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+    """The same, of one field."""
+    if not isinstance(ours, tuple) or not isinstance(theirs, tuple) or not theirs:
+        yield name, theirs
+    elif len(ours) != len(theirs) or not all(hasattr(each, "_fields") for each in ours + theirs):
+        yield name, ANY
+    else:
+        for one, other in zip(ours, theirs, strict=True):
+            yield from ((f"{name}.{inner}", value) for inner, value in _changes(one, other))

@@ -1,0 +1,139 @@
+"""What tests of a port have shown, by which deviations are judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from itertools import chain
+from typing import Final, NamedTuple
+
+from groupcheck.model.engine.edits import Edit, FirstNumber, about, rules_beside
+from groupcheck.model.engine.exploration import Transition
+from groupcheck.model.engine.rules import Version
+from groupcheck.model.instances.instance import Instance
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input, successors
+from groupcheck.properties.coverage.transition_coverage import Coverage
+from groupcheck.properties.explored import deviating_space
+from groupcheck.properties.findings.finding import Exchange, Finding
+from groupcheck.properties.oracle import DivergedError, Oracle
+from groupcheck.properties.ports.numbering import first_generation, renumbered, revealed_generation
+from groupcheck.properties.ports.port import Observation
+from groupcheck.properties.run import Checks, FoundError
+from groupcheck.properties.tolerances import Tolerances
+
+MOST_TRANSITIONS: Final = 400  # covered ones of each rule, by which a deviation is checked
+
+
+class ObservedTest(NamedTuple):
+    """What a port did in one test, under these settings of the broker."""
+
+    broker: Mapping[str, int]
+    exchanges: tuple[Exchange, ...]
+    tolerances: Tolerances | None = None
+    first_generation: int = 1  # by which the generations in the exchanges are counted
+
+    @classmethod
+    def of(cls, finding: Finding) -> ObservedTest:
+        """The test that a finding is from."""
+        late_ms, early_ms = finding.config.timer_late_ms, finding.config.timer_early_ms
+        tolerances = Tolerances(late_ms, early_ms) if late_ms else None
+        first = first_generation(finding.sequence.model)
+        return cls(finding.sequence.broker, finding.exchanges, tolerances, first)
+
+    def exchanges_of(self, model: Profile) -> Iterator[tuple[Input, Observation]]:
+        """The exchanges, with the numbers that the generations have in a model."""
+        shift = first_generation(model) - self.first_generation
+        return (renumbered(given, seen, shift) for given, seen in self.exchanges)
+
+    def allowed_by(self, model: Profile) -> bool:
+        """Whether a model allows all of it."""
+        oracle = Oracle(model, self.broker, self.tolerances)
+        try:
+            for given, seen in self.exchanges_of(model):
+                oracle.accept(given, oracle.predict(given), seen)
+        except DivergedError:
+            return False
+        return True
+
+    def tried(self, model: Profile) -> set[str]:
+        """The rules that Kafka or a model applies in the test, those beside, and the procedures."""
+        kafka = PROFILES[model.name]
+        applied = {*self._applied(model), *self._applied(kafka)}
+        tables = (frozenset(rule.id for rule in table) for table in kafka.version.tables.values())
+        beside = frozenset[str]().union(
+            *(table for table in tables if not table.isdisjoint(applied))
+        )
+        return {*applied, *beside, *kafka.version.procedures}
+
+    def _applied(self, model: Profile) -> Iterator[str]:
+        """The rules that a model may apply, until it does not allow what was observed."""
+        oracle = Oracle(model, self.broker, self.tolerances)
+        with suppress(DivergedError):
+            for given, seen in self.exchanges_of(model):
+                outcomes = oracle.predict(given)
+                yield from chain.from_iterable(outcome.fired for outcome in outcomes)
+                oracle.accept(given, outcomes, seen)
+
+    def finding(self, model: Profile) -> Finding | None:
+        """The finding that it ends in under a model; None if that allows all of it."""
+        checks = Checks(model, self.broker, self.tolerances)
+        try:
+            for given, seen in self.exchanges_of(model):
+                checks.observe(given, checks.oracle.predict(given), seen)
+        except FoundError as found:
+            return found.finding
+        return None
+
+
+class Shown:
+    """The covered transitions, by the rules that they apply, and the spaces they are of."""
+
+    def __init__(self, coverages: Iterable[Coverage], version: Version) -> None:
+        coverages = tuple(coverages)
+        self._version = version
+        self._spaces = [coverage.space for coverage in coverages]
+        self._by_rule: dict[str, list[tuple[Instance, Coordinator, Transition]]] = {}
+        for coverage in coverages:
+            space = coverage.space
+            for hop in coverage.shown:
+                edge = space.edges[hop.node][hop.edge]
+                for rule in edge.fired:
+                    covered = self._by_rule.setdefault(rule, [])
+                    covered.append((space.instance, space.nodes[hop.node], edge))
+
+    def allowed_by(self, model: Profile, edits: Iterable[Edit]) -> bool:
+        """Whether the model of these edits allows the answers to what their tables decide on."""
+        edits = tuple(edits)
+        if any(isinstance(edit, FirstNumber) for edit in edits) and self._shows_generations():
+            return False
+        rules = {rule for edit in edits for rule in rules_beside(edit, self._version)}
+        for rule in rules:
+            for instance, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
+                outcomes = successors(state, edge.given, model, instance.config)
+                if not any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
+                    return False
+        return True
+
+    def lost(self, model: Profile, edit: Edit) -> int:
+        """How many rules apply nowhere in a model, but for the edit's own.
+
+        The smallest space that applies a rule of the edit's table stands for all.
+        """
+        beside = rules_beside(edit, self._version)
+        spaces = [space for space in self._spaces if not beside.isdisjoint(space.applied)]
+        if not spaces:
+            return 0
+        space = min(spaces, key=lambda space: space.transition_count)
+        found = deviating_space(space, model)
+        if found is None:
+            return 0
+        return len(space.applied.keys() - found.applied.keys() - {about(edit)})
+
+    def _shows_generations(self) -> bool:
+        """Whether a generation has been shown by its number."""
+        every = (edge for covered in self._by_rule.values() for _, _, edge in covered)
+        answers = (response.body for edge in every for response in edge.responses)
+        return any(revealed_generation(body) is not None for body in answers)
