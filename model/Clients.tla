@@ -77,6 +77,8 @@ OffsetCommitRequests(g) ==
   IN (IF ~Transacted /\ ~Administered /\ ~Expires THEN {}
       ELSE {commit(n, CurrentGenerationId(g)) : n \in KnownIds(g)} \cup {commit(NoMember, -1)})
      \cup (IF Expires THEN {[commit(NoMember, -1) EXCEPT !.retention = 1]} ELSE {})
+     \cup (IF RefusedStayUnstable
+           THEN {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE]} ELSE {})
      \cup (IF ~Administered \/ ~HidesUnpersisted \/ g # NoGroup THEN {}
            ELSE {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE]})
      \cup (IF ~WithOffsets THEN {}

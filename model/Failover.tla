@@ -13,12 +13,13 @@ AppendAfterUnload(g, a) ==
                     !.answer = IF due THEN NewIdAnswer(Held, g, a) ELSE @]
 
 \* Parked requests get NOT_COORDINATOR. Commits and static members whose append is not complete
-\* are answered when it completes. GC:869
+\* are answered when it completes. A group that is stuck (KAFKA-6005) answers its parked JoinGroup
+\* once more. GC:869, 0.10.2 GC:513
 Unloaded(before) ==
   LET s == FailDeferred(before)
       g == s.group
       members == IF g = NoGroup THEN {} ELSE DOMAIN g.members
-      joins == {n \in members : g.members[n].awaitingJoin /\ g.joinTimer # NoTimer}
+      joins == {n \in members : g.members[n].awaitingJoin /\ g.state = "PreparingRebalance"}
       syncs == {n \in members : g.members[n].awaitingSync}
       outlives(a) == a.kind \in {"offsets", "transaction", "static"}
       kept == SelectSeq(s.appends, outlives)

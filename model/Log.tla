@@ -173,14 +173,16 @@ GroupOfOffsets(s) ==
   ELSE [s EXCEPT !.group = [NewGroup EXCEPT !.state = IF EmptyGroupsDie THEN "Dead" ELSE "Empty",
                                             !.notPersisted = HidesUnpersisted]]
 
-\* GMM:340
+\* A commit takes the place of an earlier one that is not complete. GMM:340
 StoreOffsets(s, r) ==
   IF r.tooLong
-  THEN {AnswerWhenCommitted(Apply(s, "commit/metadata-too-large"), "OffsetCommit",
+  THEN LET t == IF RefusedStayUnstable
+                THEN [s EXCEPT !.group.unstable = Never] ELSE s
+       IN {AnswerWhenCommitted(Apply(t, "commit/metadata-too-large"), "OffsetCommit",
               ErrorAnswer(This, "OFFSET_METADATA_TOO_LARGE"))}
   ELSE {IF s.holding /\ ~ResponsesAreDeferred
         THEN [t EXCEPT !.group.unstable = Len(t.appends)] ELSE t
-        : t \in AppendToLog(s, [NoAppend EXCEPT !.kind = "offsets",
-                                              !.offset = Committed(5, r)])}
+        : t \in AppendToLog([s EXCEPT !.group.unstable = 0],
+                            [NoAppend EXCEPT !.kind = "offsets", !.offset = Committed(5, r)])}
 
 ==============================================================================

@@ -49,6 +49,9 @@ DroppedTimersRun          == Old  \* the session timers of dropped members run o
 CompletingCheckedFirst    == Old  \* OffsetCommit checks CompletingRebalance before the member id
 \* Heartbeats restart the session timer in PreparingRebalance.
 HeartbeatsInPreparing     == Version # "0.10.0"
+\* A commit whose metadata is too long leaves its partition unstable for good, which keeps the
+\* offset and the group from expiring, and no more. 0.10.2 GMM:317
+RefusedStayUnstable       == Version = "0.10.2" /\ Expires
 EmptyGroupsDie            == Version = "0.10.0"  \* there is no Empty state (until KAFKA-2720)
 FirstState                == IF EmptyGroupsDie THEN "Stable" ELSE "Empty"
 \* Members loaded from the log count as static (until KAFKA-10497).

@@ -11,6 +11,7 @@ UnknownId       == "nobody"       \* a member id that the coordinator never assi
 Null            == "null"         \* a field of a request that is not set
 GroupId         == "group"
 Stopped         == -1             \* of a timer: it does not run
+Never           == -1             \* of an unstable offset: no append makes it stable
 Forever         == 1000000        \* of a timer: longer than any instance takes
 NoOffset        == [at |-> -1, left |-> Forever, fixed |-> FALSE]
 NoTimer         == [left |-> Stopped, initial |-> FALSE, round |-> 0, extension |-> 0]
@@ -49,7 +50,7 @@ NewGroup ==
    joinTimer      |-> NoTimer,
    newMemberAdded |-> FALSE,
    offset         |-> NoOffset,   \* of the only partition
-   unstable       |-> 0,          \* the held append of its last commit, 0 if none
+   unstable       |-> 0,          \* the held append of its last commit, 0 if none, Never
    statics        |-> NoEntries,  \* member id by group.instance.id
    notPersisted   |-> FALSE,      \* no record of it is in the log, and that hides it
    syncLeft       |-> Stopped,    \* of the time to sync, while a member has not

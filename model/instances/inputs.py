@@ -356,6 +356,9 @@ def expiry(environment: Environment) -> Iterator[RequestBody]:
         yield commit(environment.group.generation_id, member_id)
         if "OffsetDelete" in environment.profile.max_versions:
             yield environment.join(member_id)._replace(protocols=TOPIC_PROTOCOLS)
+    # In 0.10.2 it stays pending, so that neither the offset nor the group expires.
+    if {"cleanup/each-by-itself", "cleanup/group-gone"} <= environment.profile.rules.keys():
+        yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(environment))
     yield fetch(require_stable=False)
 
 

@@ -19,6 +19,7 @@ from groupcheck.model.instances.inputs import (
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.state import (
     GONE,
+    NEVER,
     Append,
     Committed,
     Coordinator,
@@ -226,7 +227,9 @@ def _held(entry: dict[str, Value]) -> ResponseBody:
 
 
 def _group(group: dict[str, Value], instance: Instance) -> Group:
-    unstable = ((PARTITION, COMMITS + group["unstable"] - 1),) if group["unstable"] else ()
+    place = group["unstable"]
+    until = NEVER if place == NEVER else COMMITS + place - 1
+    unstable = ((PARTITION, until),) if place else ()
     return Group(
         GroupState(group["state"]),
         group["generation"],
