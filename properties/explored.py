@@ -85,7 +85,7 @@ def _deviating(space: StateSpace, model: Profile, done: Callable[[int], None]) -
     """
     found = deviating_space(space, model, done)
     if found is None:
-        return space._replace()  # another one, as tests of it are judged by other rules
+        return space._replace()  # another one, as tests of it are checked by other rules
     # Answers with a field that may have any value equal all others, and states count as ever.
     exact = not any(isinstance(edit, ChangeAnswer | FirstNumber) for edit in model.edits)
     return space if exact and found.nodes == space.nodes and found.edges == space.edges else found

@@ -1,4 +1,4 @@
-"""What tests of a port have shown, by which deviations are judged."""
+"""What tests of a port have shown, by which deviations are checked."""
 
 from __future__ import annotations
 
