@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import chain, repeat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -11,7 +12,7 @@ from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import ObservedTest
 from groupcheck.properties.deviations.search import Deviations
 from groupcheck.properties.findings.canonicalise import canonicalise
-from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.finding import Finding, keep, length_of
 from groupcheck.properties.findings.shrink import Trial, shrink
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
@@ -80,14 +81,18 @@ def concurrently(
 
 
 def minimise(run: Verification, how: Replayer) -> None:
-    """Replace each finding by the shortest one that has the same key."""
+    """Replace each finding by the shortest one that has the same key.
+
+    What is tried for one finding may be a shorter trace of another one.
+    """
     raw = [finding for finding in run.kept() if finding is not run.minimal.get(finding.key)]
     if not raw:
         return
     done = run.progress("making findings minimal", len(raw))
+    others: dict[tuple[str, ...], Finding] = {}
 
     def smallest(finding: Finding) -> None:
-        trial = _trial(how, lambda found: found.key == finding.key)
+        trial = _trial(how, lambda found: found.key == finding.key, partial(keep, others))
         small: Finding | None = shrink(finding, trial, run.graphs)
         if small is finding and how.varies:  # no replay found it again: was it an accident?
             small = trial([finding.sequence] * CHANCES)
@@ -96,9 +101,19 @@ def minimise(run: Verification, how: Replayer) -> None:
             run.result.not_reproduced += 1
         else:
             run.findings[finding.key] = run.minimal[finding.key] = small
+
+    def counted(finding: Finding) -> None:
+        smallest(finding)
         done(1)
 
-    how.each(smallest, raw)
+    how.each(counted, raw)
+    if not how.varies:
+        how.each(smallest, [each for each in others.values() if _is_shorter(run, each)])
+
+
+def _is_shorter(run: Verification, finding: Finding) -> bool:
+    known = run.findings.get(finding.key)
+    return known is not None and length_of(finding) < length_of(known)
 
 
 def conclude(run: Verification, how: Replayer) -> None:
@@ -151,9 +166,19 @@ def _with_excused(run: Verification, finding: Finding, excused: Deviations) -> F
     return finding if found is None else found._replace(cause=finding.cause)
 
 
-def _trial(how: Replayer, is_same: Callable[[Finding], bool]) -> Trial:
+def _trial(
+    how: Replayer,
+    is_same: Callable[[Finding], bool],
+    other: Callable[[Finding], object] = lambda _other: None,
+) -> Trial:
+    """Tries sequences until a finding is the same; `other` receives those that are not."""
+
     def trial(sequences: list[Sequence]) -> Finding | None:
-        found = how.replays(sequences)
-        return next((each for each in found if each is not None and is_same(each)), None)
+        for found in how.replays(sequences):
+            if found is not None and is_same(found):
+                return found
+            if found is not None:
+                other(found)
+        return None
 
     return trial
