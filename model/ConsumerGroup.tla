@@ -395,19 +395,11 @@ begin delete_groups:  \* GC:510
     if IsRefused then                                                                  \* GC:859
       Reply(ByReason("delete/not-active", "delete/loading", "delete/not-coordinator"),
             DeleteAnswer("NONE", {Refused}));
-    elsif IsDead(group) then                                                           \* GC:523
-      Finish({AnswerWhenCommitted(Applied("delete/no-group"), "DeleteGroups",
-                    DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}, 0);
-    elsif group.state # "Empty" then                                                   \* GC:534
-      Finish({AnswerWhenCommitted(Applied("delete/not-empty"), "DeleteGroups",
-                    DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}, 0);
-    elsif RemovalFails(Begin, TRUE) then                                         \* 4.1 GCS:1438
-      Finish({Answer(Apply(t, "delete/not-stored"), DeleteAnswer("NONE", {CommitError(failing)}))
-              : t \in RemovalIsRolledBack(Applied("delete/empty"))}, 0);
-    else                                                                               \* GC:530
-      Finish({AnswerWhenCommitted(
-                Deleted(WriteRemoval(Applied("delete/empty"), HasOffset(group), TRUE)),
-                "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}, 0);
+    elsif committed # AllCommitted then                                           \* 4.1 CR:997
+      Finish({[Applied("delete/waits") EXCEPT
+                 !.appends = Append(@, [NoAppend EXCEPT !.kind = "deletion"])]}, 0);
+    else
+      Finish(Delete(Begin, This), 0);
     end if;
   end while;
 end process
@@ -470,7 +462,7 @@ process ReleaseAppends = "ReleaseAppends"
 begin release_appends:  \* GMM:323
   while TRUE do
     await holding;
-    Finish(CompleteHeld(Applied("log/release")), 0);
+    Finish(Release(Applied("log/release")), 0);
   end while;
 end process
 
@@ -525,7 +517,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-bd3c30c351d10075ff691c9a3ec2ac2a
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-571b40485022ed4954382c44233e31d7
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
           answers, rules
 
@@ -1709,9 +1701,9 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                 /\ committed' = t.committed
                                 /\ answers' = t.answers
                                 /\ rules' = t.rules
-                      ELSE /\ IF IsDead(group)
-                                 THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(Applied("delete/no-group"), "DeleteGroups",
-                                                                   DeleteAnswer("NONE", {"GROUP_ID_NOT_FOUND"}))}), 0):
+                      ELSE /\ IF committed # AllCommitted
+                                 THEN /\ \E t \in Outcomes(({[Applied("delete/waits") EXCEPT
+                                                                !.appends = Append(@, [NoAppend EXCEPT !.kind = "deletion"])]}), 0):
                                            /\ group' = t.group
                                            /\ holding' = t.holding
                                            /\ appends' = t.appends
@@ -1722,45 +1714,17 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                            /\ committed' = t.committed
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
-                                 ELSE /\ IF group.state # "Empty"
-                                            THEN /\ \E t \in Outcomes(({AnswerWhenCommitted(Applied("delete/not-empty"), "DeleteGroups",
-                                                                              DeleteAnswer("NONE", {"NON_EMPTY_GROUP"}))}), 0):
-                                                      /\ group' = t.group
-                                                      /\ holding' = t.holding
-                                                      /\ appends' = t.appends
-                                                      /\ serving' = t.serving
-                                                      /\ active' = t.active
-                                                      /\ failing' = t.failing
-                                                      /\ log' = t.log
-                                                      /\ committed' = t.committed
-                                                      /\ answers' = t.answers
-                                                      /\ rules' = t.rules
-                                            ELSE /\ IF RemovalFails(Begin, TRUE)
-                                                       THEN /\ \E t \in Outcomes(({Answer(Apply(t, "delete/not-stored"), DeleteAnswer("NONE", {CommitError(failing)}))
-                                                                                   : t \in RemovalIsRolledBack(Applied("delete/empty"))}), 0):
-                                                                 /\ group' = t.group
-                                                                 /\ holding' = t.holding
-                                                                 /\ appends' = t.appends
-                                                                 /\ serving' = t.serving
-                                                                 /\ active' = t.active
-                                                                 /\ failing' = t.failing
-                                                                 /\ log' = t.log
-                                                                 /\ committed' = t.committed
-                                                                 /\ answers' = t.answers
-                                                                 /\ rules' = t.rules
-                                                       ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(
-                                                                                     Deleted(WriteRemoval(Applied("delete/empty"), HasOffset(group), TRUE)),
-                                                                                     "DeleteGroups", DeleteAnswer("NONE", {"NONE"}))}), 0):
-                                                                 /\ group' = t.group
-                                                                 /\ holding' = t.holding
-                                                                 /\ appends' = t.appends
-                                                                 /\ serving' = t.serving
-                                                                 /\ active' = t.active
-                                                                 /\ failing' = t.failing
-                                                                 /\ log' = t.log
-                                                                 /\ committed' = t.committed
-                                                                 /\ answers' = t.answers
-                                                                 /\ rules' = t.rules
+                                 ELSE /\ \E t \in Outcomes((Delete(Begin, This)), 0):
+                                           /\ group' = t.group
+                                           /\ holding' = t.holding
+                                           /\ appends' = t.appends
+                                           /\ serving' = t.serving
+                                           /\ active' = t.active
+                                           /\ failing' = t.failing
+                                           /\ log' = t.log
+                                           /\ committed' = t.committed
+                                           /\ answers' = t.answers
+                                           /\ rules' = t.rules
 
 OffsetDelete == \E r \in OffsetDeleteRequests(group):
                   IF IsEmptyGroupId(r)
@@ -1901,7 +1865,7 @@ HoldAppends == /\ MaxHeld > 0 /\ ~holding
                     /\ rules' = t.rules
 
 ReleaseAppends == /\ holding
-                  /\ \E t \in Outcomes((CompleteHeld(Applied("log/release"))), 0):
+                  /\ \E t \in Outcomes((Release(Applied("log/release"))), 0):
                        /\ group' = t.group
                        /\ holding' = t.holding
                        /\ appends' = t.appends
@@ -2000,7 +1964,7 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-1a0fff1c62a6fff105515cb6750066bb
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-35ae7530473b53db36abbb22ed17abf6
 
 \* Every state with the responses and the rules of each step to it, if Observed. They are cleared
 \* before the next step, so that TLC takes the steps of each state only once.

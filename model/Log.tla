@@ -114,7 +114,7 @@ CompleteAppend(s, entry, place) ==
     [] entry.kind = "offsets"     -> CompleteOffsetsAppend(s, entry, place)
     [] entry.kind = "transaction" -> CompleteTransactionAppend(s, entry, place)
     [] entry.kind = "answer"      -> {Answer(Apply(s, "log/answer-released"), entry.answer)}
-    [] entry.kind = "request"     -> {s}
+    [] entry.kind \in {"request", "deletion"} -> {s}
 
 AppendToLog(s, entry) ==
   LET members == s.group.members

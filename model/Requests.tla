@@ -208,6 +208,30 @@ ReadList(s, r) ==
 Deleted(s) == [NoteRemoved(Apply(s, "group/deleted")) EXCEPT !.group = NoGroup]
 
 DeleteAnswer(error, each) == [to |-> This, error |-> error, each |-> each]
+
+\* DeleteGroups, once everything is committed.
+Delete(s, to) ==
+  LET answer(error) == [DeleteAnswer("NONE", {error}) EXCEPT !.to = to]
+      empty == Apply(s, "delete/empty")
+  IN IF IsDead(s.group)                                                              \* GC:523
+     THEN {Answer(Apply(s, "delete/no-group"), answer("GROUP_ID_NOT_FOUND"))}
+     ELSE IF s.group.state # "Empty"                                                 \* GC:534
+     THEN {Answer(Apply(s, "delete/not-empty"), answer("NON_EMPTY_GROUP"))}
+     ELSE IF RemovalFails(s, TRUE)                                             \* 4.1 GCS:1438
+     THEN {Answer(Apply(t, "delete/not-stored"), answer(CommitError(s.failing)))
+           : t \in RemovalIsRolledBack(empty)}
+     ELSE {AnswerWhenCommitted(Deleted(WriteRemoval(empty, HasOffset(s.group), TRUE)),
+                               "DeleteGroups", answer("NONE"))}                      \* GC:530
+
+RECURSIVE DeleteFrom(_, _, _)
+DeleteFrom(s, entries, place) ==
+  IF place > Len(entries) THEN {s}
+  ELSE UNION {DeleteFrom(t, entries, place + 1)
+              : t \in IF entries[place].kind = "deletion" THEN Delete(s, Held) ELSE {s}}
+
+\* Deletions that waited are decided on after the release. 4.1 GCS:1360
+Release(s) == UNION {DeleteFrom(t, s.appends, 1) : t \in CompleteHeld(s)}
+
 OffsetDeleteAnswer(error, topics) == [to |-> This, error |-> error, topics |-> topics]
 
 \* An Empty group is removed with its last offset. GM:699

@@ -63,6 +63,8 @@ FailStatic(s, entry) ==
 
 FailOne(s, entry) ==
   CASE entry.kind = "answer"  -> Answer(s, NotCoordinatorAnswer(entry))
+    [] entry.kind = "deletion" ->
+         Answer(s, [to |-> Held, error |-> "NONE", each |-> {"NOT_COORDINATOR"}])
     [] entry.kind = "request" -> FailRequest(s, entry.api, entry.of)
     [] entry.kind = "static"  -> FailStatic(s, entry)
     [] entry.kind = "group"   ->

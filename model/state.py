@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
     ErrorCode,
     GroupState,
     JoinGroupResponse,
@@ -271,8 +272,15 @@ class HeldRequest(NamedTuple):
     joins: bool
 
 
+class HeldDeletion(NamedTuple):
+    """A DeleteGroups that is decided on once everything written before it is committed."""
+
+    request_id: int
+    body: DeleteGroupsRequest
+
+
 Written = GroupAppend | StaticAppend | OffsetsAppend
-Append = Written | HeldAnswer | HeldRequest
+Append = Written | HeldAnswer | HeldRequest | HeldDeletion
 
 
 class Committed(NamedTuple):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from functools import partial
 from typing import Final
 
@@ -22,7 +22,7 @@ class Deletion:
     """The state of one DeleteGroups request, across partitions.
 
     `named` has the groups of each partition, which succeed or fail together. `waits` is the number
-    of partitions whose appends are not committed yet.
+    of partitions that have not finished.
     """
 
     __slots__ = ("named", "request_id", "results", "waits")
@@ -32,10 +32,6 @@ class Deletion:
         self.results: dict[str, ErrorCode] = {}
         self.named: dict[int, list[str]] = {}
         self.waits = 0
-
-    def fail(self, partition: int, error: ErrorCode) -> None:
-        """Set the error of all groups of a partition."""
-        self.results.update(dict.fromkeys(self.named.pop(partition), error))
 
     def answer(self) -> kafka.DeleteGroupsResponse:
         """The response, once no partition waits."""
@@ -101,23 +97,33 @@ class AdminApi(Handler):
     def delete_groups(
         self, request: Request, body: kafka.DeleteGroupsRequest
     ) -> kafka.DeleteGroupsResponse | None:
-        """Handle DeleteGroups: delete the groups that are Empty, with their offsets."""
+        """Handle DeleteGroups: delete the groups that are Empty, with their offsets.
+
+        A partition with appends that are not committed decides when they are: there a first write,
+        for groups of another type, waits like any other.
+        """
         deletion = Deletion(request.request_id)
-        found: dict[int, list[Group]] = {}
         for name in dict.fromkeys(body.groups_names):
             partition = self._shared.groups.partition_of(name)
+            deletion.results[name] = ErrorCode.NONE
+            deletion.named.setdefault(partition, []).append(name)
+        partitions = tuple(deletion.named)
+        deletion.waits = len(partitions)
+        for partition in partitions:
+            delete = partial(self._delete, deletion, partition)
+            self._when_committed(deletion, partition, partial(self._deferred.due.append, delete))
+        return None if partitions else deletion.answer()
+
+    def _delete(self, deletion: Deletion, partition: int) -> None:
+        """Delete the groups of a partition."""
+        groups: list[Group] = []
+        for name in deletion.named[partition]:
             group = self._groups.get(name)
             error = ErrorCode.NONE if group else self._preconditions.partition_error(name)
             deletion.results[name] = error or self._result(group)
-            if not error:
-                deletion.named.setdefault(partition, []).append(name)
             if group is not None and not deletion.results[name]:
-                found.setdefault(partition, []).append(group)
-        for partition, groups in found.items():
-            self._removal.delete(partition, groups, partial(self._appended, deletion, partition))
-        for partition in tuple(deletion.named):
-            self._wait(deletion, partition)
-        return None if deletion.waits else deletion.answer()
+                groups.append(group)
+        self._removal.delete(partition, groups, partial(self._appended, deletion, partition))
 
     @staticmethod
     def _result(group: Group | None) -> ErrorCode:
@@ -128,25 +134,31 @@ class AdminApi(Handler):
 
     def _appended(self, deletion: Deletion, partition: int, error: ErrorCode) -> None:
         """Apply the result of the append to all groups of the partition."""
-        if error and self._behaviour.failed_appends_roll_back:
-            deletion.fail(partition, self._behaviour.group_error(error))
+        if error:
+            self._fail(deletion, partition, self._behaviour.group_error(error))
+        else:
+            self._when_committed(deletion, partition, partial(self._end, deletion))
 
-    def _wait(self, deletion: Deletion, partition: int) -> None:
-        """Let the results of a partition wait until its appends are committed."""
-        if partition not in self._deferred.queues:
-            return
-        deletion.waits += 1
-
-        def lost(error: ErrorCode) -> None:
-            deletion.fail(partition, error)
+    def _when_committed(
+        self, deletion: Deletion, partition: int, released: Callable[[], object]
+    ) -> None:
+        """Go on once all earlier appends to the partition are committed, or fail if it is lost."""
+        if partition in self._deferred.queues:
+            lost = partial(self._fail, deletion, partition)
+            self._deferred.wait(partition, Deferred(released, lost))
+        else:
             released()
 
-        def released() -> None:
-            deletion.waits -= 1
-            if not deletion.waits:
-                self._shared.answer(deletion.request_id, deletion.answer())
+    def _fail(self, deletion: Deletion, partition: int, error: ErrorCode) -> None:
+        """Set the error of all groups of a partition."""
+        deletion.results.update(dict.fromkeys(deletion.named[partition], error))
+        self._end(deletion)
 
-        self._deferred.wait(partition, Deferred(released, lost))
+    def _end(self, deletion: Deletion) -> None:
+        """Answer, unless another partition waits."""
+        deletion.waits -= 1
+        if not deletion.waits:
+            self._shared.answer(deletion.request_id, deletion.answer())
 
     # Deleting offsets
 

@@ -173,6 +173,9 @@ class Coordinator:
         A partition is loaded again from the log if one of its appends failed after it had taken
         effect; the requests that waited there return an error.
         """
+        due = self._shared.deferred.due
+        while due:
+            due.pop(0)()
         if self._loading.rolled_back:
             self._loading.reload()
         # Timers with a delay of 0 may have been set.

@@ -52,11 +52,13 @@ class Deferred(NamedTuple):
 class DeferredResponses:
     """The queues of all partitions; responses that leave them go to the outbox."""
 
-    __slots__ = ("_outbox", "parked", "queues")
+    __slots__ = ("_outbox", "due", "parked", "queues")
 
     def __init__(self, outbox: list[Response]) -> None:
         self._outbox = outbox
         self.queues: dict[int, deque[Append | Deferred]] = {}
+        # What to do once no more appends complete for now.
+        self.due: list[Callable[[], object]] = []
         # Requests in a queue that have not been answered.
         self.parked: set[int] = set()
 

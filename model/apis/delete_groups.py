@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, cast
 
 from groupcheck.model import vocabulary as kafka
@@ -16,7 +17,13 @@ from groupcheck.model.rules.guards import (
 )
 from groupcheck.model.rules.transactions import awaiting_marker
 from groupcheck.model.sources import at
-from groupcheck.model.state import Append, GroupAppend, OffsetsAppend, TopicPartition
+from groupcheck.model.state import (
+    Append,
+    GroupAppend,
+    HeldDeletion,
+    OffsetsAppend,
+    TopicPartition,
+)
 from groupcheck.model.step import Step
 from groupcheck.model.storing.committed import note_removed
 from groupcheck.model.storing.completions import error_to_commit
@@ -39,6 +46,23 @@ def _answer(step: Step, request: Request, error: ErrorCode, reason: str | None =
 
 _reply: Final = replies(_answer)
 _check: Final = Checks(_reply)
+
+
+def _wait(step: Step, request: Request) -> None:
+    body = cast("kafka.DeleteGroupsRequest", request.body)
+    step.appends = (*step.appends, HeldDeletion(request.request_id, body))
+
+
+def release(step: Step, held: Iterable[Append]) -> None:
+    """Decide on the deletions that waited, each in an event of its own after the release."""
+    for entry in held:
+        if isinstance(entry, HeldDeletion):
+            decide(step, DELETE, Request(entry.request_id, 0, entry.body))
+
+
+def lose(step: Step, entry: HeldDeletion, error: ErrorCode) -> None:
+    """Answer a deletion that waited with the error."""
+    _answer(step, Request(entry.request_id, 0, entry.body), error)
 
 
 def _answer_not_stored(step: Step, request: Request) -> None:
@@ -107,11 +131,21 @@ DELETE: Final = table(
     _check("delete/not-active", at("", "", "GC:859", "GCS:1329")),
     _check("delete/loading", at("", "", "GC:861", "CR:2207")),
     _check("delete/not-coordinator", at("", "", "GC:863", "CR:2209")),
+    # The first of two writes has no records, so it only waits (4.1 GCS:1447).
+    rule(
+        "delete/waits",
+        "something written is not committed, and the request is decided on when it is",
+        at("", "", "", "CR:997"),
+        Guard(
+            "something written is not committed",
+            lambda step, _request: step.committed is not None,
+        ),
+        Effect("wait for that", _wait),
+    ),
     _check(
         "delete/no-group",
         at("", "", "GC:523", "GMM:8398"),
         _reply(ErrorCode.GROUP_ID_NOT_FOUND),
-        deferred=DEFERRED,
     ),
     rule(
         "delete/not-empty",
@@ -119,7 +153,6 @@ DELETE: Final = table(
         at("", "", "GC:534", "CG:920"),
         state_is_not(EMPTY),
         _reply(ErrorCode.NON_EMPTY_GROUP),
-        deferred=DEFERRED,
     ),
     rule(
         "delete/empty",

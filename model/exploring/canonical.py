@@ -23,6 +23,7 @@ from groupcheck.model.state import (
     GroupAppend,
     GroupRecord,
     HeldAnswer,
+    HeldDeletion,
     HeldRequest,
     JoinTimer,
     Member,
@@ -300,7 +301,7 @@ def _renamed_member(member: Member, name: str) -> Member:
 def _renamed_append(
     entry: Append, names: dict[str, str], parked: dict[int, int], cut: int, index: int
 ) -> Append:
-    if isinstance(entry, OffsetsAppend):
+    if isinstance(entry, OffsetsAppend | HeldDeletion):
         return entry._replace(request_id=300 + index)
     if isinstance(entry, HeldAnswer):
         return HeldAnswer(300 + index, entry.api, _renamed_answer(entry.body, names))

@@ -246,6 +246,10 @@ def feature_instances(profile: Profile, members: int) -> dict[str, Instance]:
         found["crowded"] = crowded._replace(settings={"group.max.size": members})
     if "ListGroups" in profile.max_versions:
         found["administration"] = _untimed(profile, members, Feature.ADMINISTRATION)
+    if "delete/waits" in profile.rules:
+        found["administration-storing"] = _untimed(
+            profile, _few(members), Feature.ADMINISTRATION, Feature.HELD_APPENDS
+        )
     if "TxnOffsetCommit" in profile.max_versions:
         found["transactions"] = _untimed(
             profile, members, Feature.TRANSACTIONS, *_held_commits(profile)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final, cast
 
+from groupcheck.model.apis import delete_groups
 from groupcheck.model.engine.rules import Behaviour, Effect, single
 from groupcheck.model.sources import at
 from groupcheck.model.state import (
@@ -130,6 +131,7 @@ def _release(step: Step, _subject: object) -> None:
     held, step.appends, step.holding, step.committed = step.appends, (), False, None
     for entry in held:
         complete_append(step, entry)
+    delete_groups.release(step, held)
 
 
 HOLD: Final = single(

@@ -11,11 +11,19 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from groupcheck.model import vocabulary as kafka
+from groupcheck.model.apis import delete_groups
 from groupcheck.model.apis.end_txn import NOT_READY
 from groupcheck.model.engine.rules import Effect, Guard, decide, single
 from groupcheck.model.rules.session import answer_parked_syncs
 from groupcheck.model.sources import at
-from groupcheck.model.state import Append, GroupAppend, HeldAnswer, HeldRequest, StaticAppend
+from groupcheck.model.state import (
+    Append,
+    GroupAppend,
+    HeldAnswer,
+    HeldDeletion,
+    HeldRequest,
+    StaticAppend,
+)
 from groupcheck.model.step import Step
 from groupcheck.model.storing.completions import awaits
 from groupcheck.model.storing.new_ids import refuse_new_id
@@ -54,7 +62,9 @@ LOSE: Final = single(
 
 
 def _lose_one(step: Step, entry: Append, error: ErrorCode) -> None:
-    if isinstance(entry, HeldAnswer):
+    if isinstance(entry, HeldDeletion):
+        delete_groups.lose(step, entry, error)
+    elif isinstance(entry, HeldAnswer):
         step.answer(entry.request_id, FAILED[entry.api](entry.body, error))
     elif isinstance(entry, StaticAppend):
         refuse_new_id(step, entry._replace(error=error))

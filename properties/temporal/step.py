@@ -17,6 +17,7 @@ from groupcheck.model.state import (
     Group,
     GroupAppend,
     HeldAnswer,
+    HeldDeletion,
     HeldRequest,
     Load,
     Loading,
@@ -133,7 +134,8 @@ def waiting(state: Coordinator) -> set[int]:
     """The requests that have no response yet."""
     members = state.group.members if state.group else ()
     parked = {i for m in members for i in (m.awaiting_join, m.awaiting_sync) if i is not None}
-    held = {e.request_id for e in state.appends if isinstance(e, OffsetsAppend | HeldAnswer)}
+    kinds = OffsetsAppend | HeldAnswer | HeldDeletion
+    held = {e.request_id for e in state.appends if isinstance(e, kinds)}
     return parked | held | orphaned_joins(state)
 
 

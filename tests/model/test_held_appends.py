@@ -18,6 +18,8 @@ from groupcheck.model.instances.inputs import (
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Cleanup,
+    Crash,
+    FailAppends,
     HoldAppends,
     Loading,
     ReleaseAppends,
@@ -189,6 +191,38 @@ def test_a_marker_takes_effect_at_once_and_its_response_waits() -> None:
     broker.do(RELEASE)
     assert broker.answers[2].error_code is NONE
     assert read(broker) == 6
+
+
+def test_delete_groups_is_decided_on_after_everything_that_waits() -> None:
+    broker = stable()
+    broker.do(HOLD, leave("#1"), DELETE, DELETE, heartbeat("nobody"))
+    assert broker.group.state == "Empty"
+    (outcome,) = successors(broker.state, RELEASE, NEW, NEW.config)
+    assert [response.request_id for response in outcome.responses] == [3, 4, 5]
+    broker.do(RELEASE)
+    errors = [broker.answers[number].results[0].error_code for number in (4, 5)]
+    assert errors == [NONE, ErrorCode.GROUP_ID_NOT_FOUND]
+    assert broker.state.group is None
+
+
+def test_delete_groups_waits_only_if_something_is_not_committed() -> None:
+    broker = stable()
+    assert broker.do(HOLD, DELETE).results[0].error_code is ErrorCode.NON_EMPTY_GROUP
+
+
+def test_group_that_a_member_joins_while_its_deletion_waits_is_not_deleted() -> None:
+    broker = Broker(NEW)
+    broker.do(HOLD, SIMPLE, DELETE, join(), RELEASE)
+    assert broker.answers[2].results[0].error_code is ErrorCode.NON_EMPTY_GROUP
+    assert read(broker) == 5
+
+
+def test_a_deletion_that_waited_is_in_the_log_only_from_the_release_on() -> None:
+    broker = Broker(NEW)
+    broker.do(HOLD, SIMPLE, DELETE, Crash())
+    assert read(broker) == 5
+    broker.do(HOLD, SIMPLE, DELETE, FailAppends(1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), RELEASE)
+    assert broker.group.offsets
 
 
 @pytest.mark.parametrize("lost", [Unload(), Loading(), Shutdown()], ids=str)

@@ -6,7 +6,14 @@ An offset is expired when nothing is left of the retention time that its commit 
 from __future__ import annotations
 
 from groupcheck.model.rules.retention import COUNTS_FROM_EMPTY, ageless
-from groupcheck.model.state import Cleanup, Group, Offset, TopicPartition
+from groupcheck.model.state import (
+    Cleanup,
+    Group,
+    HeldDeletion,
+    Offset,
+    ReleaseAppends,
+    TopicPartition,
+)
 from groupcheck.model.storing.records import REMOVALS_ARE_WRITTEN
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
@@ -83,18 +90,24 @@ def _only_empty_groups_removed(step: CheckedStep) -> bool:
     if step.before.group is None or step.after.group is not None:
         return True
     requested = isinstance(step.body, DeleteGroupsRequest | OffsetDeleteRequest)
-    return (requested or isinstance(step.given, Cleanup)) and not step.old.members
+    deletes = requested or isinstance(step.given, Cleanup) or _held_deletions(step)
+    return bool(deletes) and not step.old.members
 
 
 @action_property("deleted-as-answered", "GroupCoordinator.scala:543")
 def _deleted_as_answered(step: CheckedStep) -> bool:
     """DeleteGroups removes a group exactly if its response has no error."""
-    answer = answer_of(step)
-    if not isinstance(answer, DeleteGroupsResponse):
-        return True
-    (result,) = answer.results
-    removed = step.before.group is not None and step.after.group is None
-    return removed == (result.error_code is ErrorCode.NONE)
+    held = _held_deletions(step)
+    released = (response.body for response in step.responses if response.request_id in held)
+    answers = [a for a in (answer_of(step), *released) if isinstance(a, DeleteGroupsResponse)]
+    deleted = any(r.error_code is ErrorCode.NONE for answer in answers for r in answer.results)
+    return not answers or _removed(step) == deleted
+
+
+def _held_deletions(step: CheckedStep) -> set[int]:
+    """The deletions that a release decides on."""
+    held = {e.request_id for e in step.before.appends if isinstance(e, HeldDeletion)}
+    return held if isinstance(step.given, ReleaseAppends) else set()
 
 
 @action_property("subscribed-offsets-not-deleted", "GroupCoordinator.scala:577")

@@ -211,6 +211,29 @@ def test_delete_groups_waits_for_every_partition_of_its_groups() -> None:
     ]
 
 
+def test_delete_groups_is_decided_on_after_the_appends_that_complete_together() -> None:
+    bench = SlowBench()
+    name = HERE[0]
+    bench.send(commit(name, 1))
+    waits = bench.send(DeleteGroupsRequest((name, HERE[1])))
+    bench.send(commit(HERE[1], 2))
+    bench.finish(NONE, NONE)
+    assert waits not in bench.answers
+    bench.finish()
+    assert [r.error_code for r in bench.answers[waits].results] == [NONE, NONE]
+    assert listed(bench) == []
+
+
+def test_delete_groups_fails_if_its_own_append_fails_after_it_has_waited() -> None:
+    bench = SlowBench()
+    bench.send(commit(HERE[0], 1))
+    waits = bench.send(DeleteGroupsRequest((HERE[0],)))
+    bench.finish()
+    bench.finish(ErrorCode.KAFKA_STORAGE_ERROR)
+    assert bench.answers[waits].results[0].error_code is LOST
+    assert read(bench, HERE[0]) == [1]
+
+
 def test_delete_groups_fails_only_for_the_groups_of_an_unloaded_partition() -> None:
     bench = held()
     for name in (HERE[0], THERE[0]):

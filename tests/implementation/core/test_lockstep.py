@@ -20,6 +20,7 @@ LARGE = {
     "expiry-transactions",
 }
 SLOW = {
+    "administration-storing",
     "deleting-transactions",
     "failing",
     "failing-static",
