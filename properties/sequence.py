@@ -376,7 +376,7 @@ def _changes_nothing(body: RequestBody) -> bool:
     """Whether it makes no group of the name it gives, though it need not give one."""
     if isinstance(body, OffsetCommitRequest):
         return body.generation_id >= 0
-    return isinstance(body, OffsetFetchRequest)
+    return isinstance(body, OffsetFetchRequest | DescribeGroupsRequest | DeleteGroupsRequest)
 
 
 def outside_the_model(body: RequestBody) -> str | None:

@@ -11,6 +11,7 @@ from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
     Checks,
+    is_of_another,
     replies,
     state_is,
     state_is_not,
@@ -138,7 +139,7 @@ DELETE: Final = table(
         at("", "", "", "CR:997"),
         Guard(
             "something written is not committed",
-            lambda step, _request: step.committed is not None,
+            lambda step, request: step.committed is not None and not is_of_another(step, request),
         ),
         Effect("wait for that", _wait),
     ),

@@ -12,6 +12,7 @@ from groupcheck.model.rules.guards import (
     NO_GROUP,
     STABLE,
     Checks,
+    group_id_of,
     replies,
     state_is,
     state_is_not,
@@ -48,20 +49,15 @@ def _answer(step: Step, request: Request, described: kafka.DescribedGroup) -> No
     step.answer(request.request_id, kafka.DescribeGroupsResponse((described,)))
 
 
-def _group_id(request: Request) -> str:
-    body = request.body
-    return body.groups[0] if isinstance(body, kafka.DescribeGroupsRequest) else ""
-
-
 def _refuse(step: Step, request: Request, error: ErrorCode) -> None:
-    _answer(step, request, kafka.DescribedGroup(error, _group_id(request)))
+    _answer(step, request, kafka.DescribedGroup(error, group_id_of(request)))
 
 
 _check: Final = Checks(replies(_refuse))
 
 
 def _answer_dead(step: Step, request: Request, error: ErrorCode = ErrorCode.NONE) -> None:
-    _answer(step, request, kafka.DescribedGroup(error, _group_id(request), GroupState.DEAD.value))
+    _answer(step, request, kafka.DescribedGroup(error, group_id_of(request), GroupState.DEAD.value))
 
 
 def _answer_not_found(step: Step, request: Request) -> None:
@@ -96,7 +92,7 @@ def _describe(
     )
     described = kafka.DescribedGroup(
         ErrorCode.NONE,
-        _group_id(request),
+        group_id_of(request),
         state_name(step, group.state),
         group.protocol_type or "",
         protocol_data,

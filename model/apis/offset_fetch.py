@@ -15,6 +15,7 @@ from groupcheck.model.rules.guards import (
     NO_GROUP,
     Checks,
     body_of,
+    is_of_another,
     replies,
 )
 from groupcheck.model.rules.transactions import awaiting_marker
@@ -36,18 +37,10 @@ EMPTY_LIST_IS_ALL: Final = Behaviour(
 
 def offset_fetch(step: Step, request: Request) -> None:
     """The API; a fetch of stable offsets waits for what is written, in versions that wait."""
-    if _body(request).require_stable and not _is_another(step, request):
+    if _body(request).require_stable and not is_of_another(step, request):
         decide(step, FETCH, request)
     else:
         read(step, FETCH, request)
-
-
-def _is_another(step: Step, request: Request) -> bool:
-    """Whether the request is for the group with the empty id, and this group is another one.
-
-    Of the group with the empty id, which is in another partition, there is nothing.
-    """
-    return not _body(request).group_id and not (step.group or Group()).has_empty_id
 
 
 _body: Final = body_of(kafka.OffsetFetchRequest)
@@ -104,7 +97,7 @@ def _needs_stable(step: Step, request: Request, waiting: Collection[TopicPartiti
 
 
 def _fetch(step: Step, request: Request) -> None:
-    group = (None if _is_another(step, request) else step.group) or Group()
+    group = (None if is_of_another(step, request) else step.group) or Group()
     offsets = dict(group.offsets)
     waiting = awaiting_marker(group) | dict(group.unstable).keys()
     stable = _body(request).require_stable

@@ -10,7 +10,15 @@ from groupcheck.model.engine.rules import EVERY_VERSION, Effect, Guard, Rule, So
 from groupcheck.model.sources import at
 from groupcheck.model.state import Group, Member, Serving
 from groupcheck.model.step import Step
-from groupcheck.model.vocabulary import ErrorCode, GroupState, Request, RequestBody, ResponseBody
+from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
+    DescribeGroupsRequest,
+    ErrorCode,
+    GroupState,
+    Request,
+    RequestBody,
+    ResponseBody,
+)
 
 B = TypeVar("B", bound=RequestBody)
 
@@ -70,11 +78,33 @@ def member_id_of(request: Request) -> str:
     return named
 
 
+def group_id_of(request: Request) -> str:
+    """The group id that a request names; the model has no request that names several."""
+    body = request.body
+    if isinstance(body, DescribeGroupsRequest):
+        return body.groups[0]
+    if isinstance(body, DeleteGroupsRequest):
+        return body.groups_names[0]
+    named: str = getattr(body, "group_id")  # noqa: B009 - of several bodies
+    return named
+
+
+def is_of_another(step: Step, request: Request) -> bool:
+    """Whether the request is for the group with the empty id, and this group is another one.
+
+    Of the group with the empty id, which is in another partition, there is nothing.
+    """
+    return not group_id_of(request) and not (step.group or Group()).has_empty_id
+
+
 def is_missing(step: Step, request: Request) -> bool:
-    """Whether the group does not exist; a group with the empty id never does."""
+    """Whether the group does not exist; only commits make one with the empty id."""
     group = step.group
-    gone = group is None or group.state is GroupState.DEAD
-    return gone or getattr(request.body, "group_id", None) == ""
+    if group is None or group.state is GroupState.DEAD:
+        return True
+    if isinstance(request.body, DescribeGroupsRequest | DeleteGroupsRequest):
+        return is_of_another(step, request)
+    return getattr(request.body, "group_id", None) == ""
 
 
 def is_fenced(step: Step, request: Request) -> bool:

@@ -49,6 +49,7 @@ from groupcheck.properties.sequence import (
     parse,
     well_formed,
 )
+from support.scenario import Broker
 
 JOIN = JoinGroupRequest(GROUP_ID, 10_000, 20_000, protocols=(Protocol("range", b"\0\xff"),))
 SEQUENCE = Sequence(
@@ -249,7 +250,7 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
             )
             for api, body, what in (
                 ("OffsetCommit", '{"groupId":""}', "not ''"),
-                ("DescribeGroups", '{"groups":[""]}', "not ''"),
+                ("DescribeGroups", '{"groups":["other"]}', "not 'other'"),
                 ("DescribeGroups", '{"groups":[]}', r"not \[\]"),
                 ("DescribeGroups", '{"groups":["group","group"]}', r"not \['group', 'group'\]"),
             )
@@ -307,6 +308,30 @@ def test_empty_group_id_is_accepted_only_where_no_group_is_created(
         _request("OffsetCommit", 5, '{"groupId":"","generationId":1,"memberId":"nobody"}', "7"),
     ]
     assert replay(parse("\n".join(lines), "t"), BuiltinPort()) is None
+
+
+@pytest.mark.parametrize("profile", ["2.7", "4.1"])
+def test_the_group_with_the_empty_id_is_described_and_deleted_apart_from_the_other(
+    profile: str,
+) -> None:
+    commit = COMMIT % (OFFSET % (1, 1, 1))
+    lines = [
+        _header(f'"{profile}"'),
+        _request("OffsetCommit", 8, commit),
+        '{"type":"fault","fault":"holdAppends"}',
+        _request("OffsetCommit", 8, commit, "2"),
+        _request("DescribeGroups", 5, '{"groups":[""]}', "3"),
+        _request("DeleteGroups", 2, '{"groupsNames":[""]}', "4"),
+        '{"type":"fault","fault":"releaseAppends"}',
+        _request("OffsetFetch", 5, '{"groupId":"group","topics":null}', "5"),
+    ]
+    sequence = parse("\n".join(lines), "t")
+    assert replay(sequence, BuiltinPort()) is None
+    broker = Broker(PROFILES[profile])
+    broker.do(*sequence.steps)
+    assert [(g.group_state, g.group_id) for g in broker.answers[3].groups] == [("Dead", "")]
+    assert broker.answers[4].results == (("", ErrorCode.GROUP_ID_NOT_FOUND),)
+    assert broker.group.offsets
 
 
 @pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x0b", "\x1c"])
