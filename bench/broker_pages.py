@@ -2,8 +2,8 @@
 
     python bench/broker_pages.py [NAME...]
 
-The pages are docs/tansu.md and docs/mokapi.md. A run takes up to five minutes, most of which it
-waits for answers that do not come.
+The pages are docs/tansu.md, docs/mokapi.md and docs/kfake.md. A run takes ten minutes at most. What
+a page says under "Checked in the source" stays.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from groupcheck.reports.verification_record import result_record
 DOCS: Final = Path(__file__).parents[1] / "docs"
 ANSWER_MS: Final = 2_000
 MOST_FINDINGS: Final = 100
+TIME_S: Final = 600
+BY_HAND: Final = "## Checked in the source"
 # What each is, and what there is to know before one reads its findings.
 ABOUT: Final[Mapping[str, str]] = {
     "tansu": """\
@@ -37,6 +39,13 @@ of PyPI ([details](brokers.md)), and checks it against profile 4.1, since it sup
 Tansu closes the connection on DescribeConfigs, so groupcheck assumes the settings below. It has no
 setting for the initial delay: the first JoinGroup waits for half of the session timeout (measured
 with 6 s and 20 s), which is half a minute in the tests, longer than they wait for an answer.
+""",
+    "kfake": """\
+# franz-go's kfake
+
+kfake is the fake cluster of franz-go, the Go client. `groupcheck verify kfake` builds and starts
+one broker of it ([details](brokers.md)) and checks it against profile 4.1: like 4.1 it supports
+JoinGroup 9, removes members that do not sync in time, and skips assignments (KIP-814).
 """,
     "mokapi": """\
 # Mokapi
@@ -58,14 +67,14 @@ def run(name: str) -> ResultRecord:
     """Verify a broker."""
     source = port_source(name, tolerances=Tolerances(answer_ms=ANSWER_MS))
     try:
-        settings = Settings(source.profile or "", max_findings=MOST_FINDINGS)
+        settings = Settings(source.profile or "", max_findings=MOST_FINDINGS, time_s=TIME_S)
         return result_record(Verification(source, settings).run())
     finally:
         source.stop()
 
 
-def page(name: str, result: ResultRecord) -> str:
-    """Return the page on a broker."""
+def page(name: str, result: ResultRecord, before: str = "") -> str:
+    """Return the page on a broker; it keeps what the page before said by hand."""
     covered = f"{result.covered:,} of {result.transitions:,}"
     facts = {
         "checked against": result.kafka,
@@ -77,20 +86,25 @@ def page(name: str, result: ResultRecord) -> str:
     }
     rows = [f"| {fact} | {value} |" for fact, value in facts.items()]
     prefix = f"differs from {result.kafka}: "
-    found = [f"| `{f.id}` | {_cell(f.title.removeprefix(prefix))} |" for f in result.findings]
+    found = [
+        f"| `{f.id}` | {f.severity} | {_cell(f.title.removeprefix(prefix))} |"
+        for f in result.findings
+    ]
+    options = f"--answer-ms {ANSWER_MS} --max-findings {MOST_FINDINGS} --time {TIME_S}s"
     lines = [
         ABOUT[name],
         "```sh",
-        f"groupcheck verify {name} --answer-ms {ANSWER_MS} --max-findings {MOST_FINDINGS}",
+        f"groupcheck verify {name} {options}",
         "```",
         "",
         *(f"`python bench/broker_pages.py {name}` does the same and writes this page.", ""),
         *("| run | |", "| --- | --- |", *rows, ""),
         "## Findings",
         "",
-        *("| id | difference |", "| --- | --- |", *found),
+        *("| id | severity | difference |", "| --- | --- | --- |", *found),
     ]
-    return "\n".join(lines) + "\n"
+    _, heading, by_hand = before.partition(BY_HAND)
+    return "\n".join(lines) + "\n" + (f"\n{heading}{by_hand}" if heading else "")
 
 
 def _cell(text: str) -> str:
@@ -104,7 +118,9 @@ def main() -> int:
     try:
         for name in options.parse_args().names or ABOUT:
             result = run(name)
-            (DOCS / f"{name}.md").write_text(page(name, result), encoding="utf-8")
+            path = DOCS / f"{name}.md"
+            before = path.read_text(encoding="utf-8")
+            path.write_text(page(name, result, before), encoding="utf-8")
             sys.stdout.write(f"{name}: {result.covered:,} of {result.transitions:,} covered,")
             sys.stdout.write(f" {len(result.findings)} findings in {result.seconds:.0f} s\n")
     except PortUnavailableError as error:

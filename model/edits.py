@@ -29,8 +29,8 @@ from groupcheck.model.engine.edits import (
     FirstNumber,
     FromVersion,
     Instead,
+    SetBehaviour,
     Sometimes,
-    Toggle,
     UnknownPartError,
     single_edits,
 )
@@ -53,7 +53,7 @@ KINDS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "from-version": FromVersion,
         "instead": Instead,
         "change-answer": ChangeAnswer,
-        "toggle": Toggle,
+        "set-behaviour": SetBehaviour,
         "sometimes": Sometimes,
         "first-number": FirstNumber,
     }
@@ -148,6 +148,13 @@ def _number(value: object, path: str) -> int:
         raise MalformedEditError(*error.args) from error
 
 
+def _truth(value: object, path: str) -> bool:
+    if not isinstance(value, bool):
+        msg = f"{path}: expected true or false, got {shown(value)}"
+        raise MalformedEditError(msg)
+    return value
+
+
 def _version(value: object, path: str) -> Version:
     if not isinstance(value, str) or value not in PROFILES:
         msg = f"{path}: expected one of {', '.join(PROFILES)}, got {shown(value)}"
@@ -165,6 +172,7 @@ def _answer_fields(value: object, path: str) -> tuple[tuple[str, Any], ...]:
 _FIELDS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "other": _version,
     "number": _number,
+    "holds": _truth,
     "fields": _answer_fields,
 }
 

@@ -22,10 +22,11 @@ class Settings(NamedTuple):
 
     With more than one member a port in virtual time is tested on the small instances too, and with
     `every_space` on all instances of the version, except those that need what the port does not
-    support. The search and the minimising of findings end after `time_s` seconds, unless it is 0.
-    With `pairs` such a port is tested on every pair of adjacent transitions. `walks` is
-    the number of random walks, run by up to `jobs` processes. `sequences` is the length of a long
-    run on a real clock, `side_by_side` the number of its sequences that run at the same time.
+    support. The search and the minimising of findings end after `time_s` seconds, unless it is 0;
+    on a real clock there is then no other limit to the number of sequences. With `pairs` a port in
+    virtual time is tested on every pair of adjacent transitions. `walks` is the number of random
+    walks, run by up to `jobs` processes. `sequences` is the length of a long run on a real clock,
+    `side_by_side` the number of its sequences that run at the same time.
     """
 
     profile: str = "2.7"

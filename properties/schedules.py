@@ -87,41 +87,53 @@ def real_time(run: Verification) -> None:
 
 def _real_time(run: Verification, *, share: bool) -> None:
     run.explore(lambda: real_clock_instances(run.profile, run.settings.members, broker_of(run)))
-    while True:
-        _tour_concurrently(run, share=share)
+    is_left = True
+    while is_left:
+        is_left = _tour_concurrently(run, share=share) and bool(run.settings.time_s)
         with concurrently(run, CONCURRENT) as how:
             minimise(run, how)
-        if run.has_enough or not run.adopt():
+        if run.has_enough:
             break
+        if run.search_is_over:
+            run.result.time_over = run.time_over
+            break
+        is_left |= run.adopt()
     with concurrently(run, CONCURRENT) as how:
         conclude(run, how)
 
 
-def _tour_concurrently(run: Verification, *, share: bool) -> None:
-    """Tour the one instance with concurrent tests."""
+def _tour_concurrently(run: Verification, *, share: bool) -> bool:
+    """Tour the one instance with concurrent tests; whether transitions are left to be tried."""
     (coverage,) = run.coverages.values()
-    done = run.progress("sequences on a real clock", run.settings.examples)
+    settings = run.settings
+    done = run.progress("sequences on a real clock", settings.examples)
+    numbers = iter(range(settings.examples))  # of the sequences, shared by the threads
 
-    def walk(_number: int) -> None:
+    def walk() -> bool:
         with run.port() as port:
-            for steps, finding in tour(coverage, port, run.settings.steps, run.search.model):
+            model, is_over = run.search.model, lambda: run.search_is_over
+            for steps, finding in tour(coverage, port, settings.steps, model, is_over):
                 if finding is not None and share and run.source.separate():
                     raise _SharedBrokerFailedError
                 run.count_tour(coverage, steps)
                 run.count(steps, finding)
                 done(1)
-                return
+                return True
+        return False
 
-    def walk_on(number: int) -> None:
+    def walks(_thread: int) -> None:
         try:
-            walk(number)
+            for _number in numbers:
+                if run.search_is_over or not walk():
+                    return
         except PortUnavailableError:
             if share and run.source.separate():
                 raise _SharedBrokerFailedError from None
             raise
 
     with run.pool(CONCURRENT) as pool:
-        list(pool.map(walk_on, range(run.settings.examples)))
+        list(pool.map(walks, range(CONCURRENT)))
+    return coverage.way(0, settings.steps - 1) is not None
 
 
 def broker_of(run: Verification) -> Mapping[str, int]:

@@ -147,7 +147,7 @@ class Verification:
 
     def _end_in_time(self) -> None:
         """Make the findings minimal in the rest of the time; on a real clock the ports are gone."""
-        over = f"the time of {self.settings.time_s:,} s was over"
+        self.result.time_over = over = self.time_over
         self._minimising = True
         try:
             if self.source.real_time and self.findings:
@@ -157,18 +157,31 @@ class Verification:
                 conclude(self, how)
         except TimeOverError:
             self.findings |= {found.key: found for found in self.search.findings()}
-            over += ", the findings may not be minimal"
-        self.result.time_over = over
+            self.result.time_over = f"{over}, the findings may not be minimal"
+
+    @property
+    def time_over(self) -> str:
+        """The text of a result whose time was over before everything was tried."""
+        return f"the time of {self.settings.time_s:,} s was over"
 
     def _check(self) -> None:
         self._interrupted()
         self._check_time()
 
     def _check_time(self) -> None:
-        time_s = self.settings.time_s
-        share = SEARCH_SHARE if self.findings and not self._minimising else 1
-        if time_s and time.monotonic() - self._started > time_s * share:
+        # On a real clock the schedule ends the search itself, with its ports still open.
+        searching = self.findings and not self._minimising and not self.source.real_time
+        if self._is_used(SEARCH_SHARE if searching else 1):
             raise TimeOverError
+
+    @property
+    def search_is_over(self) -> bool:
+        """Whether what is left of the time is for making findings minimal."""
+        return self._is_used(SEARCH_SHARE)
+
+    def _is_used(self, share: float) -> bool:
+        time_s = self.settings.time_s
+        return bool(time_s) and time.monotonic() - self._started > time_s * share
 
     def covered(self) -> Covered:
         """What was covered, to be merged with the coverage of other runs."""

@@ -228,6 +228,9 @@ version, with the conditions and effects that only this version has; **-** means
 does not have the rule. `groupcheck rules` prints the same in a terminal: one API, one state, one
 version, or the difference between two versions (`groupcheck rules --api JoinGroup --diff 2.7 4.1`).
 
+A behaviour that no version has is one of other implementations: [deviations](deviations.md) are
+edits of these tables.
+
 The same ids stand in the PlusCal text, and TLC applies the same rules in the same states. The
 command `PYTHONPATH=tests python tests/support/reference.py` generates this page from the model.
 """

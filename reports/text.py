@@ -7,8 +7,8 @@ from typing import NamedTuple, TypeGuard
 
 from groupcheck.model.bodies import camel
 from groupcheck.model.engine.edits import Sometimes
-from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.engine.rules import Behaviour, VersionRule
+from groupcheck.model.profiles import PARTS, PROFILES
 from groupcheck.model.state import Advance
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
@@ -136,16 +136,28 @@ def _cause(finding: Finding) -> list[str]:
     """The rules that a deviation is about, and the difference by which the last step shows it."""
     if finding.cause is None:
         return []
-    rules = [f"Kafka: `{r.id}`: {r.words} [{r.source}]" for r in rules_of(finding)]
-    return [*rules, f"Seen: {_difference_in_a_line(finding)}"]
+    return [*map(_stated, rules_of(finding)), f"Seen: {_difference_in_a_line(finding)}"]
+
+
+def _stated(rule: VersionRule) -> str:
+    if not rule.source:
+        return f"`{rule.id}` is not Kafka's: {rule.words}"
+    return f"Kafka: `{rule.id}`: {rule.words} [{rule.source}]"
 
 
 def rules_of(finding: Finding) -> list[VersionRule]:
-    """Kafka's rules that the deviation of a finding is about."""
-    known = PROFILES[finding.sequence.profile].rules
+    """Kafka's rules that the deviation of a finding is about, or a procedure or a behaviour.
+
+    What the version does not have is without a source.
+    """
+    version = finding.sequence.profile
+    known = PROFILES[version].rules
     edit = finding.cause.of if isinstance(finding.cause, Sometimes) else finding.cause
-    ids = (getattr(edit, field, "") for field in ("rule", "first", "second"))
-    return [known[each] for each in ids if each in known]
+    names = [getattr(edit, each, "") for each in ("rule", "first", "second", "behaviour")]
+    found = [known[each] for each in names if each in known]
+    others = (part for part in PARTS if isinstance(part, Behaviour) and part.name in names)
+    found += (VersionRule(p.name, p.words, p.sources.get(version, ""), (), ()) for p in others)
+    return found
 
 
 def _excused(finding: Finding) -> list[str]:

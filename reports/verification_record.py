@@ -83,7 +83,7 @@ def _cause(finding: Finding) -> saved.Cause | None:
             rule=rule.id,
             description=rule.words,
             source=rule.source,
-            link=link(version, rule.source),
+            link=link(version, rule.source) if rule.source else "",
         )
         for rule in rules_of(finding)
     )

@@ -6,6 +6,7 @@ from typing import Final
 
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.engine.rules import (
+    Behaviour,
     Effect,
     Guard,
     Rule,
@@ -52,6 +53,12 @@ from groupcheck.model.storing.waiting import hold_request
 from groupcheck.model.vocabulary import NO_MEMBER_ID, ErrorCode, Request
 
 API: Final = "JoinGroup"
+LEAVES_NO_GROUP: Final = Behaviour(
+    "failed-joins-leave-no-group",
+    API,
+    "a group that a failed JoinGroup has created is gone after it",
+    at(),
+)
 
 
 def join_group(step: Step, request: Request) -> None:
@@ -64,6 +71,9 @@ def join_group(step: Step, request: Request) -> None:
     if decide(step, JOIN_FULL, request) is None:
         decide(step, JOIN_NEW if new else JOIN_AGAIN, request)
     AFTER_JOIN(step, request)
+    if step.created and LEAVES_NO_GROUP(step):
+        group = step.existing
+        step.group = group if group.members or group.pending else None
 
 
 _body: Final = body_of(kafka.JoinGroupRequest)
@@ -405,4 +415,4 @@ JOIN_AGAIN: Final = table(
     ),
     moves={"4.1": (("join/unknown-instance", "join/fenced"),)},
 )
-PARTS: Final = (JOIN, CREATE_GROUP, JOIN_FULL, JOIN_NEW, JOIN_AGAIN, AFTER_JOIN)
+PARTS: Final = (LEAVES_NO_GROUP, JOIN, CREATE_GROUP, JOIN_FULL, JOIN_NEW, JOIN_AGAIN, AFTER_JOIN)

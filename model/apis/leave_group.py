@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Final, cast
 
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.engine.rules import Effect, Guard, VersionRule, decide, rule, single, table
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Effect,
+    Guard,
+    VersionRule,
+    decide,
+    rule,
+    single,
+    table,
+)
 from groupcheck.model.rules.guards import (
     DEFERRED,
     EMPTY,
@@ -60,6 +69,15 @@ def _is_static_gone(step: Step, identity: kafka.MemberIdentity) -> bool:
 
 def _leaver(step: Step, identity: kafka.MemberIdentity) -> Member:
     return cast("Member", step.existing.member(_owner(step, identity) or identity.member_id))
+
+
+TOGETHER: Final = Behaviour(
+    "members-leave-together",
+    API,
+    "all members and pending ids that a request names are removed before the group is looked at "
+    "again, and then even if only pending ids have left",
+    at("", "", "", "GMM:7969"),
+)
 
 
 _IS_PENDING: Final = Guard(
@@ -172,8 +190,12 @@ def _leave_one_by_one(step: Step, request: Request) -> None:
 
 def _leave_together(step: Step, request: Request) -> None:
     """All members are removed before the group is looked at again."""
-    applied = [_leave(step, identity) for identity in _body(request).members]
-    if not all(rule in ERRORS for rule in applied):
+    applied: list[str] = []
+    for identity in _body(request).members:
+        applied.append(_leave(step, identity))
+        if applied[-1] == "leave/member" and not TOGETHER(step):
+            _look_again(step)
+    if TOGETHER(step) and not all(rule in ERRORS for rule in applied):
         _look_again(step)
     if step.failed is ErrorCode.NONE:
         _answer_each(step, request, applied)
@@ -245,4 +267,4 @@ LEAVE: Final = table(
     ),
     moves={"4.1": (("leave/not-active", "leave/invalid-group-id"),)},
 )
-PARTS: Final = (LEAVE, LEAVE_ONE, LEAVE_NOT_STORED)
+PARTS: Final = (TOGETHER, LEAVE, LEAVE_ONE, LEAVE_NOT_STORED)

@@ -28,7 +28,6 @@ from groupcheck.model.rules.guards import (
     replies,
     state_is,
 )
-from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
 from groupcheck.model.rules.retention import retained
 from groupcheck.model.rules.session import RESTART_SESSION
 from groupcheck.model.sources import at
@@ -47,6 +46,13 @@ ANSWERS_EACH_MENTION: Final = Behaviour(
     "a partition is committed, and its offset returned, as often as the request names it; else "
     "once, and committed as it is named last",
     at("", "", "", "OMM:624"),
+)
+
+CREATES_NO_GROUP: Final = Behaviour(
+    "commits-create-no-group",
+    API,
+    "a commit of a group that does not exist stores its offsets alone",
+    at("GC:395"),
 )
 
 _body: Final = body_of(kafka.OffsetCommitRequest)
@@ -178,8 +184,8 @@ def _store(step: Step, request: Request) -> None:
 
 
 def _create(step: Step, request: Request) -> None:
-    # Where groups without members are Dead, its offsets are all there is of a new group.
-    alone = GroupState.DEAD if EMPTY_IS_DEAD(step) else EMPTY
+    # A Dead group is its offsets, and nothing else.
+    alone = GroupState.DEAD if CREATES_NO_GROUP(step) else EMPTY
     step.group = step.group or Group(
         alone, unwritten=HIDES_UNWRITTEN(step), has_empty_id=not _body(request).group_id
     )
@@ -269,4 +275,4 @@ COMMIT: Final = table(
         ),
     },
 )
-PARTS: Final = (ANSWERS_EACH_MENTION, COMMIT, COMMIT_TOO_LARGE)
+PARTS: Final = (ANSWERS_EACH_MENTION, CREATES_NO_GROUP, COMMIT, COMMIT_TOO_LARGE)

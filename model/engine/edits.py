@@ -232,7 +232,7 @@ def _optional_effects(effects: tuple[Effect, ...], words: str) -> tuple[Effect, 
 
 
 class Exchange(NamedTuple):
-    """The version tries the second rule just before the first, which it tries just before it."""
+    """The version tries the second rule of a table just before the first, not after it."""
 
     first: str
     second: str
@@ -244,11 +244,12 @@ class Exchange(NamedTuple):
         """The version with this edit."""
         name = table_of(version, self.first)
         table = list(version.tables[name])
-        at = [rule.id for rule in table].index(self.first)
-        if [rule.id for rule in table[at + 1 : at + 2]] != [self.second]:
-            msg = f"{version.name} does not try {self.second} just after {self.first}"
+        ids = [rule.id for rule in table]
+        at = ids.index(self.first)
+        if self.second not in ids[at + 1 :]:
+            msg = f"{version.name} does not try {self.second} after {self.first}"
             raise UnknownPartError(msg)
-        table[at : at + 2] = table[at + 1], table[at]
+        table.insert(at, table.pop(ids.index(self.second)))
         return version._replace(tables={**version.tables, name: tuple(table)})
 
 
@@ -333,20 +334,22 @@ def _shown(value: object) -> str:
     return value.name if isinstance(value, Enum) else repr(value)
 
 
-class Toggle(NamedTuple):
+class SetBehaviour(NamedTuple):
     """A behaviour holds that the version does not have, or does not hold that it has."""
 
     behaviour: str
+    holds: bool
 
     def __str__(self) -> str:
-        return f"the behaviour `{self.behaviour}` were reversed"
+        return f"`{self.behaviour}` {'held' if self.holds else 'did not hold'}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
         if self.behaviour not in version.known_behaviours:
             msg = f"there is no behaviour {self.behaviour!r}"
             raise UnknownPartError(msg)
-        return version._replace(behaviours=version.behaviours ^ {self.behaviour})
+        others = version.behaviours - {self.behaviour}
+        return version._replace(behaviours=others | ({self.behaviour} if self.holds else set()))
 
 
 class FirstNumber(NamedTuple):
@@ -382,7 +385,7 @@ Edit = (
     | Exchange
     | ChangeAnswer
     | Sometimes
-    | Toggle
+    | SetBehaviour
     | FirstNumber
 )
 
@@ -423,7 +426,8 @@ def _single_edits(version: Version, others: Iterable[Version]) -> Iterator[Edit]
         yield from (Exchange(a.id, b.id) for a, b in pairwise(table))
     for other in others:
         yield from (FromVersion(rule, other) for rule in rules if rule in other.rules)
-    yield from map(Toggle, sorted(version.known_behaviours))
+    for name in sorted(version.known_behaviours):
+        yield SetBehaviour(name, holds=name not in version.behaviours)
 
 
 def _content(version: Version) -> Hashable:

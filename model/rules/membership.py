@@ -18,6 +18,7 @@ from groupcheck.model.rules.members import (
     new_id,
 )
 from groupcheck.model.rules.rebalance import (
+    AWAITS_PENDING,
     COMPLETE_JOIN,
     DROP_ABSENT,
     EMPTY_IS_DEAD,
@@ -151,6 +152,7 @@ def remove_pending(step: Step, member_id: str) -> None:
 
 
 PARTS: Final = (
+    AWAITS_PENDING,
     EMPTY_IS_DEAD,
     REFUSES_WITH_GENERATION_0,
     PARK_JOIN,

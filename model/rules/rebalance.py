@@ -39,6 +39,12 @@ EMPTY_IS_DEAD: Final = Behaviour(
     "offsets it has (until KAFKA-2720)",
     at("GC:657"),
 )
+AWAITS_PENDING: Final = Behaviour(
+    "pending-ids-are-awaited",
+    AREA,
+    "the join phase does not end before each pending member id has joined or is dropped",
+    at("", "", "GM:360", "CG:724"),
+)
 
 
 def first_state(version: Version) -> GroupState:
@@ -133,12 +139,14 @@ PREPARE: Final = table(
 def check_join_complete(step: Step, *, ends_delay: bool = False) -> None:
     """End the join phase if every member has joined.
 
-    Pending member ids are waited for. Only with `ends_delay` does this end the initial delay.
+    Only with `ends_delay` does this end the initial delay.
     Source: 2.7 GroupCoordinator.scala:1171, GroupMetadata:360.
     """
     group = step.existing
     timer = group.join_timer
-    if timer is None or (timer.initial and not ends_delay) or group.pending:
+    if timer is None or (timer.initial and not ends_delay):
+        return
+    if group.pending and AWAITS_PENDING(step):
         return
     if all(m.awaiting_join is not None for m in group.members):
         complete_join(step)

@@ -83,11 +83,12 @@ def _advance(step: Step, left_ms: int) -> None:
         elapse(step, elapsed_ms)
         left_ms -= elapsed_ms
         timer = step.choose(Choice.TIMERS_DUE_TOGETHER, timers)
+        alone_before = step.group if len(timers) == 1 else None
         timer.fire(step)
         fired = 0 if elapsed_ms else fired + 1
         if fired == MOST_FIRED:
             most = fired + MOST_EACH * len(timers)
-        if fired > most:
+        if fired > most or (alone_before is not None and step.group == alone_before):
             msg = f"no rule ends this without time passing: {timer.table.name}"
             raise EndlessTimersError(msg)
     elapse(step, left_ms)

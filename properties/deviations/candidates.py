@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from enum import IntEnum, auto
-from itertools import chain, product
+from itertools import chain, combinations, product
 from typing import Any, Final
 
 from groupcheck.model.engine.edits import (
     ANY,
     ChangeAnswer,
     Edit,
+    Exchange,
     FirstNumber,
     Instead,
     about,
@@ -33,12 +34,15 @@ class Stage(IntEnum):
     CERTAIN = auto()  # other fields of the answer
     NEAR = auto()  # of the rules beside them
     FAR = auto()  # of all other rules that the test tries
-    INSTEAD = auto()  # what a rule beside them does
+    INSTEAD = auto()  # rules beside them before them, or what those do
     VAGUE = auto()  # fields of the answer that may have any value
     PAIRS = auto()
     WIDE = auto()  # those before that take other rules out of reach
 
 
+# Of all findings, before any is explained by other stages.
+SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.VAGUE)
+REST: Final = tuple(stage for stage in Stage if stage not in SIMPLE)
 EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR)
 
 
@@ -54,32 +58,53 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
             found = (each for each in edits if about(each) in applied)
         case Stage.CERTAIN | Stage.VAGUE:
             changes = {str(each): each for each in changed_answers(finding)}.values()
-            found = (each for each in changes if _is_vague(each) is (stage is Stage.VAGUE))
+            found = (each for each in changes if is_vague(each) is (stage is Stage.VAGUE))
         case Stage.NEAR:
             found = (each for each in edits if about(each) in beside - applied)
         case Stage.FAR:
             far = {"", *ObservedTest.of(finding).tried(model)} - beside - applied
             found = (each for each in edits if about(each) in far)
         case Stage.INSTEAD:
-            pairs = product(sorted(applied & beside), sorted(beside))
-            found = (Instead(rule, other) for rule, other in pairs if rule != other)
+            found = [*_exchanged(applied, model.version), *_instead(applied & beside, beside)]
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)
 
 
+def _exchanged(applied: set[str], version: Version) -> Iterator[Exchange]:
+    """A later rule of the table before one that was applied."""
+    for table in version.tables.values():
+        for first, second in combinations((rule.id for rule in table), 2):
+            if first in applied:
+                yield Exchange(first, second)
+
+
+def _instead(applied: set[str], beside: set[str]) -> Iterator[Instead]:
+    pairs = product(sorted(applied), sorted(beside))
+    return (Instead(rule, other) for rule, other in pairs if rule != other)
+
+
 def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
-    """The first generation of the port, if its answer shows another generation than is allowed."""
+    """The first generation of the port, if its answer shows another generation than is allowed.
+
+    Else the first one that the test reveals, if it is another one.
+    """
     first = first_generation(finding.sequence.model)
     for difference in finding.rejection.differences if finding.rejection else ():
         allowed, seen = map(revealed_generation, (difference.allowed, difference.seen))
         if allowed is not None and seen is not None and allowed != seen:
             yield FirstNumber(GENERATION, first + seen - allowed)
+            return
+    every = chain.from_iterable(each.seen.responses for each in finding.exchanges)
+    revealed = (revealed_generation(response.body) for response in every)
+    seen = next((each for each in revealed if each is not None), 1)
+    if seen != 1:
+        yield FirstNumber(GENERATION, first + seen - 1)
 
 
-def _is_vague(edit: ChangeAnswer) -> bool:
-    """Whether any field may have any value, or has the id of a member of one test."""
-    return any(
+def is_vague(edit: Edit) -> bool:
+    """Whether a field of an answer may have any value, or has the id of a member of one test."""
+    return isinstance(edit, ChangeAnswer) and any(
         value is ANY or (isinstance(value, str) and value.startswith("#"))
         for _, value in edit.fields
     )

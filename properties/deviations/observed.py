@@ -61,15 +61,18 @@ class ObservedTest(NamedTuple):
     def tried(self, model: Profile) -> set[str]:
         """The rules that Kafka or a model applies in the test, those beside, and the procedures."""
         kafka = PROFILES[model.name]
-        applied = {*self._applied(model), *self._applied(kafka)}
+        applied = self.applied(model, kafka)
         tables = (frozenset(rule.id for rule in table) for table in kafka.version.tables.values())
         beside = frozenset[str]().union(
             *(table for table in tables if not table.isdisjoint(applied))
         )
         return {*applied, *beside, *kafka.version.procedures}
 
+    def applied(self, *models: Profile) -> set[str]:
+        """The rules that models may apply, each until it does not allow what was observed."""
+        return set(chain.from_iterable(map(self._applied, models)))
+
     def _applied(self, model: Profile) -> Iterator[str]:
-        """The rules that a model may apply, until it does not allow what was observed."""
         oracle = Oracle(model, self.broker, self.tolerances)
         with suppress(DivergedError):
             for given, seen in self.exchanges_of(model):
@@ -109,13 +112,19 @@ class Shown:
         edits = tuple(edits)
         if any(isinstance(edit, FirstNumber) for edit in edits) and self._shows_generations():
             return False
-        rules = {rule for edit in edits for rule in rules_beside(edit, self._version)}
+        rules = {rule for edit in edits for rule in self._touched(edit)}
         for rule in rules:
             for instance, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
                 outcomes = successors(state, edge.given, model, instance.config)
                 if not any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
                     return False
         return True
+
+    def _touched(self, edit: Edit) -> Iterable[str]:
+        """The rules that an edit may change: all of them, if it is about none."""
+        if about(edit) or isinstance(edit, FirstNumber):
+            return rules_beside(edit, self._version)
+        return self._by_rule
 
     def lost(self, model: Profile, edit: Edit) -> int:
         """How many rules apply nowhere in a model, but for the edit's own.

@@ -19,6 +19,7 @@ from groupcheck.model.engine.edits import (
     DropRule,
     Edit,
     Exchange,
+    FirstNumber,
     FromVersion,
     Instead,
     Sometimes,
@@ -28,9 +29,12 @@ from groupcheck.model.engine.edits import (
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.candidates import (
+    REST,
+    SIMPLE,
     Stage,
     candidates,
     first_numbers,
+    is_vague,
 )
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import ObservedTest, Shown
@@ -67,24 +71,50 @@ class Search:
         return deviating(self.profile, self.adopted)
 
     def learn(self, findings: Iterable[Finding], coverages: Iterable[Coverage]) -> bool:
-        """Adopt what explains these findings, the shortest first; False if nothing does."""
+        """Adopt what explains these findings, the simplest first; False if nothing does.
+
+        Of the simple stages, the shortest finding comes first; then of the others.
+        """
         before, covered = self.adopted, Shown(coverages, self.profile.version)
         pending = [finding for finding in findings if finding.failure is None]
-        # What is numbered otherwise stands in the way of every other explanation.
-        pending.sort(key=lambda each: (not any(first_numbers(each)), len(each.exchanges)))
+        pending.sort(key=lambda each: len(each.exchanges))
         tests = [ObservedTest.of(finding) for finding in pending]
-        for finding, test in zip(pending, tests, strict=True):
-            tried = (finding.key, *map(str, self.adopted))
-            if tried in self._unexplained or test.allowed_by(self.model):
-                continue
-            better = self._replacing(test, covered)
-            better = better or self._adding(finding, covered, before, tests)
-            if better is not None:
-                self.adopted = better
-                self.evidence.append(test)
-            else:
-                self._unexplained.add(tried)
+        # What is numbered otherwise stands in the way of every other explanation.
+        self._number_otherwise(pending, tests, covered)
+        for stages in (SIMPLE, REST):
+            for finding, test in zip(pending, tests, strict=True):
+                tried = (stages, finding.key, *map(str, self.adopted))
+                if tried in self._unexplained:
+                    continue
+                if test.allowed_by(self.model):
+                    self._add_evidence(test)
+                    continue
+                better = self._replacing(test, covered, stages)
+                better = better or self._adding(finding, covered, before, tests, stages)
+                if better is not None:
+                    self.adopted = better
+                    self._add_evidence(test)
+                else:
+                    self._unexplained.add(tried)
         return self.adopted != before
+
+    def _number_otherwise(
+        self, findings: list[Finding], tests: list[ObservedTest], covered: Shown
+    ) -> None:
+        """Adopt another first number, if that explains a finding, with one more edit at most."""
+        for finding, test in zip(findings, tests, strict=True):
+            for number in first_numbers(finding):
+                others = self._of(finding, Stage.OWN, Stage.NEAR)
+                edits = chain([(number,)], ((number, other) for other in others))
+                found = next((e for e in edits if self._may_add(e, test, covered)), None)
+                if found is not None:
+                    self.adopted = (*self.adopted, *found)
+                    self._add_evidence(test)
+                    return
+
+    def _add_evidence(self, test: ObservedTest) -> None:
+        if test not in self.evidence:
+            self.evidence.append(test)
 
     def explains(self, finding: Finding) -> bool:
         """Whether the deviations explain a finding."""
@@ -107,40 +137,62 @@ class Search:
 
     def drop_needless(self) -> None:
         """Drop the deviations without which everything is explained, too."""
-        for deviation in self.adopted:
+        # What may be anything, before what it would excuse.
+        for deviation in sorted(self.adopted, key=lambda each: not is_vague(each)):
             if self._explains(self.without(deviation)):
                 self.adopted = self.without(deviation)
 
-    def _replacing(self, test: ObservedTest, covered: Shown) -> Deviations | None:
+    def _replacing(
+        self, test: ObservedTest, covered: Shown, stages: tuple[Stage, ...]
+    ) -> Deviations | None:
         """The adopted deviations with one replaced or dropped, so that they explain a test."""
-        tried = test.tried(self.model)
-        for deviation in [each for each in reversed(self.adopted) if about(each) in tried]:
+        for deviation in reversed(self.adopted):
+            if isinstance(deviation, FirstNumber):
+                continue
             kept = self.without(deviation)
             if self._explains(kept, test):
                 return kept
-            for other in self._instead_of(deviation):
+            if not self._is_shown_by(test, deviation):
+                continue
+            for other in self._instead_of(deviation, stages):
                 if self._explains((*kept, other), test) and not self._is_wide(kept, other, covered):
                     self._alternatives[str(other)] = self._alternatives.get(str(deviation), [])
                     return (*kept, other)
         return None
 
-    def _instead_of(self, deviation: Edit) -> Iterator[Edit]:
+    def _is_shown_by(self, test: ObservedTest, deviation: Edit) -> bool:
+        """Whether the rule of a deviation is applied in a test; it may be about another part."""
+        if about(deviation) not in self.profile.rules:
+            return True
+        without = deviating(self.profile, self.without(deviation))
+        return about(deviation) in test.applied(self.model, without)
+
+    def _instead_of(self, deviation: Edit, stages: tuple[Stage, ...]) -> Iterator[Edit]:
         """What else may explain the test that a deviation explains, the simplest first."""
-        exact = self._alternatives.get(str(deviation), [])
-        yield from (each for each in exact if not isinstance(each, ChangeAnswer))
+        others = self._alternatives.get(str(deviation), [])
+        if stages is REST:
+            yield from filter(is_vague, others)
+            return
+        yield from (each for each in others if not isinstance(each, ChangeAnswer))
         if isinstance(deviation, DropRule | DropGuard | DropEffect):
             yield Sometimes(deviation)
-        yield from (each for each in exact if isinstance(each, ChangeAnswer))
+        answers = (each for each in others if isinstance(each, ChangeAnswer))
+        yield from (each for each in answers if not is_vague(each))
 
     def _adding(
-        self, finding: Finding, covered: Shown, before: Deviations, tests: list[ObservedTest]
+        self,
+        finding: Finding,
+        covered: Shown,
+        before: Deviations,
+        tests: list[ObservedTest],
+        stages: tuple[Stage, ...],
     ) -> Deviations | None:
         """The adopted deviations and the simplest edit by which they explain a finding.
 
         With the deviations from `before`, a wide edit has to explain all tests.
         """
         test = ObservedTest.of(finding)
-        for stage in Stage:
+        for stage in stages:
             if stage is Stage.PAIRS:
                 pairs = self._pairs(finding)
                 if pair := next((e for e in pairs if self._may_add(e, test, covered)), None):

@@ -29,20 +29,23 @@ class Walk:
     tour: the way is barred, and no more. `node` is where the model stands in the graph; where the
     observations leave several states open it is one of them, and nothing is counted as shown until
     they agree. Where what was found does not count, as the port was disturbed, nothing is barred.
-    The port is checked by a `model`; None is that of the space.
+    The port is checked by a `model`; None is that of the space. Where `is_over` says so, the walk
+    ends.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - of one test, half of them optional
         self,
         coverage: Coverage,
         port: Port,
         limit: int,
         counts: Callable[[], bool] = lambda: True,
         model: Profile | None = None,
+        is_over: Callable[[], bool] = lambda: False,
     ) -> None:
         self.coverage = coverage
         self.limit = limit
         self._counts = counts
+        self._is_over = is_over
         instance = coverage.space.instance
         self.run = Run(port, model or instance.profile, instance.broker)
         self.fired: set[str] = set()  # the rules that may have been applied
@@ -57,7 +60,7 @@ class Walk:
     def go(self) -> Finding | None:
         """Walk until the limit, or until there is nothing left to be tried within it."""
         try:
-            while self.steps < self.limit and self.node != OUTSIDE:
+            while self.steps < self.limit and self.node != OUTSIDE and not self._is_over():
                 way = self.coverage.way(self.node, self.limit - self.steps - 1)
                 if way is None or not self._follow(way):
                     break
@@ -131,7 +134,11 @@ class Walk:
 
 
 def tour(
-    coverage: Coverage, port: Port, limit: int, model: Profile | None = None
+    coverage: Coverage,
+    port: Port,
+    limit: int,
+    model: Profile | None = None,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[tuple[int, Finding | None]]:
     """Walks until nothing is left to be tried: for each, its steps and its finding if it has one.
 
@@ -142,7 +149,7 @@ def tour(
     """
     while coverage.way(0, limit - 1) is not None:
         try:
-            walk = Walk(coverage, port, limit, model=model)
+            walk = Walk(coverage, port, limit, model=model, is_over=is_over)
         except FoundError as found:
             yield 0, found.finding
             return

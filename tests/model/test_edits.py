@@ -23,7 +23,7 @@ from groupcheck.model.engine.edits import (
     Exchange,
     FromVersion,
     ReplaceEffects,
-    Toggle,
+    SetBehaviour,
     UnknownPartError,
     edited,
     table_of,
@@ -94,14 +94,13 @@ def test_a_dropped_effect_of_a_procedure_changes_that_procedure_alone(version: V
 
 
 @both
-def test_a_toggled_behaviour_changes_and_a_second_toggle_restores_the_version(
-    version: Version,
-) -> None:
-    for behaviour in NEW.behaviours | NEWEST.behaviours:
-        once = Toggle(behaviour)(version)
-        assert (behaviour in once.behaviours) != (behaviour in version.behaviours)
-        assert once._replace(behaviours=version.behaviours) == version
-        assert Toggle(behaviour)(once) == version
+def test_a_behaviour_is_set_and_nothing_else_changes(version: Version) -> None:
+    for behaviour in version.known_behaviours:
+        for holds in (True, False):
+            edited = SetBehaviour(behaviour, holds)(version)
+            assert (behaviour in edited.behaviours) is holds
+            assert edited.behaviours ^ version.behaviours <= {behaviour}
+            assert edited._replace(behaviours=version.behaviours) == version
 
 
 @both
@@ -184,11 +183,11 @@ def test_an_edit_of_an_unknown_rule_raises_one_line_that_names_it(edit: Edit) ->
             ),
         ),
         (FromVersion("heartbeat/completing", NEWEST), "4.1 has no rule heartbeat/completing"),
-        (Toggle("answers-never"), "there is no behaviour 'answers-never'"),
+        (SetBehaviour("answers-never", holds=True), "there is no behaviour 'answers-never'"),
         (FromVersion("leave/batch", NEWEST), "4.1 has no rule leave/batch"),
         (
             Exchange("heartbeat/alive", "heartbeat/preparing"),
-            "2.7 does not try heartbeat/preparing just after heartbeat/alive",
+            "2.7 does not try heartbeat/preparing after heartbeat/alive",
         ),
     ],
     ids=lambda value: type(value).__name__,
@@ -221,7 +220,8 @@ def test_an_unknown_guard_or_effect_raises_one_line_that_lists_the_known_ones(
             ChangeAnswer("a/rule", (("error_code", ErrorCode.NONE), ("leader", ""), ("n", ANY))),
             "`a/rule` answered error_code=NONE, leader='', n=anything",
         ),
-        (Toggle("answers-wait"), "the behaviour `answers-wait` were reversed"),
+        (SetBehaviour("answers-wait", holds=True), "`answers-wait` held"),
+        (SetBehaviour("answers-wait", holds=False), "`answers-wait` did not hold"),
     ],
     ids=lambda value: type(value).__name__,
 )

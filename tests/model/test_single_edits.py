@@ -20,8 +20,8 @@ from groupcheck.model.engine.edits import (
     FirstNumber,
     FromVersion,
     Instead,
+    SetBehaviour,
     Sometimes,
-    Toggle,
 )
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator, Log
@@ -67,7 +67,7 @@ def _answer(profile: Profile, body: RequestBody) -> Any:
 @both
 def test_a_version_has_hundreds_of_single_edits_and_none_twice(profile: Profile) -> None:
     edits = list(edits_of(profile))
-    assert len(edits) == {"2.7": 893, "4.1": 986}[profile.name]
+    assert len(edits) == {"2.7": 897, "4.1": 990}[profile.name]
     assert len(set(map(str, edits))) == len(edits)
     assert edits == list(edits_of(profile))
 
@@ -79,7 +79,7 @@ def test_every_kind_of_single_edit_is_made_for_every_rule(profile: Profile) -> N
     assert [DropRule(rule.id) for rule in rules] == edits[: len(rules)]
     dropped = [edit for edit in edits if isinstance(edit, DropGuard)]
     assert dropped == [DropGuard(rule.id, guard.words) for rule in rules for guard in rule.guards]
-    kinds = {DropRule, DropGuard, DropEffect, Exchange, FromVersion, ChangeAnswer, Toggle}
+    kinds = {DropRule, DropGuard, DropEffect, Exchange, FromVersion, ChangeAnswer, SetBehaviour}
     assert {type(edit) for edit in edits} == kinds
 
 
@@ -228,9 +228,10 @@ def test_the_json_of_an_edit_has_its_kind_and_its_parts_by_name(edit: Edit, data
     assert as_json(edit) == data
 
 
+_WAITS = {"edit": "set-behaviour", "behaviour": "answers-wait", "holds": True}
 _KINDS = (
     "drop-rule, drop-guard, drop-effect, exchange, from-version, instead, change-answer, "
-    "toggle, sometimes, first-number"
+    "set-behaviour, sometimes, first-number"
 )
 
 
@@ -253,20 +254,21 @@ _KINDS = (
         ),
         (
             {"edit": "exchange", "first": "heartbeat/alive", "second": "heartbeat/fenced"},
-            "2.7 does not try heartbeat/fenced just after heartbeat/alive",
+            "2.7 does not try heartbeat/fenced after heartbeat/alive",
         ),
         (
             {"edit": "from-version", "rule": "heartbeat/alive", "other": "9"},
             "other: expected one of 0.10.0, 0.10.2, 2.7, 4.1, got '9'",
         ),
         (
-            {"edit": "sometimes", "of": {"edit": "toggle", "behaviour": "answers-wait"}},
+            {"edit": "sometimes", "of": _WAITS},
             (
-                "sometimes: expected an edit that drops something, got {'edit': 'toggle', "
-                "'behaviour': 'answers-wait'}"
+                "sometimes: expected an edit that drops something, got {'edit': "
+                "'set-behaviour', 'behaviour': 'answers-wait', 'holds': True}"
             ),
         ),
-        ({"edit": "toggle", "behaviour": "x"}, "there is no behaviour 'x'"),
+        ({**_WAITS, "holds": 1}, "holds: expected true or false, got 1"),
+        ({**_WAITS, "behaviour": "x"}, "there is no behaviour 'x'"),
         ({"edit": "first-number", "of": "epoch", "number": 2}, "2.7 numbers no 'epoch'"),
         (
             {"edit": "first-number", "of": "generation", "number": "2"},

@@ -1,0 +1,52 @@
+"""How much a run on a real clock does: here its clock is virtual, so that nothing waits."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from groupcheck.model.engine.edits import DropRule
+from groupcheck.model.instances.instance import DELAY
+from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.deviations.deviating import deviating
+from groupcheck.properties.ports.settings import BrokerSettings
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.schedules import real_time
+from groupcheck.properties.verify import Verification
+from support.model_port import ModelPort
+
+NEW = PROFILES["2.7"]
+EXAMPLES = 5
+
+
+def _verify(*edits: DropRule, time_s: int = 0) -> Result:
+    seeds, model = count(), deviating(NEW, edits)
+    source = PortSource(
+        "model",
+        lambda: ModelPort(next(seeds), model),
+        broker_settings=lambda: BrokerSettings({DELAY: 0}),
+    )
+    settings = Settings(members=1, examples=EXAMPLES, time_s=time_s)
+    return Verification(source, settings, schedule=real_time).run()
+
+
+def test_without_a_time_a_broker_is_tried_with_as_many_sequences_as_examples() -> None:
+    assert _verify().sequences == EXAMPLES
+
+
+def test_with_a_time_sequences_go_on_until_nothing_is_left_to_be_tried() -> None:
+    result = _verify(time_s=100)
+    (order,) = result.instances
+    assert result.sequences > EXAMPLES
+    assert result.conforms
+    assert order.transitions.untried == 0
+    assert order.transitions.covered > 0.9 * order.transitions.total
+    assert not result.time_over
+
+
+def test_with_a_time_what_is_behind_a_deviation_is_tried_too() -> None:
+    edit = DropRule("heartbeat/other-generation")
+    result = _verify(edit, time_s=100)
+    (order,) = result.instances
+    assert [str(finding.cause) for finding in result.findings] == [str(edit)]
+    assert order.transitions.untried == 0
