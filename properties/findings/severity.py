@@ -9,7 +9,15 @@ from typing import Final
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.oracle import Difference
 from groupcheck.properties.temporal.property import Property
-from groupcheck.properties.temporal.safety import log, offsets, rebalances, requests, sessions
+from groupcheck.properties.temporal.safety import (
+    causes,
+    log,
+    offsets,
+    rebalances,
+    requests,
+    sessions,
+    waits,
+)
 
 
 class Severity(StrEnum):
@@ -36,7 +44,9 @@ _MODULES: Final[dict[ModuleType, Severity]] = {
     offsets: Severity.SAFETY,
     log: Severity.SAFETY,
     sessions: Severity.LIVENESS,
+    waits: Severity.LIVENESS,
     requests: Severity.PROTOCOL,
+    causes: Severity.PROTOCOL,
 }
 _OF_PROPERTIES: Final = {
     each.name: severity

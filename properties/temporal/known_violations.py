@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Final
 
 from groupcheck.model.state import Cleanup
 from groupcheck.model.step import Profile
-from groupcheck.model.vocabulary import GroupState, HeartbeatRequest
-from groupcheck.properties.temporal.property import KnownViolation, Property, words_of
+from groupcheck.model.vocabulary import (
+    GroupState,
+    HeartbeatRequest,
+)
+from groupcheck.properties.temporal import known_causes
+from groupcheck.properties.temporal.property import KnownViolation, Property, known_violation
 from groupcheck.properties.temporal.step import CheckedStep
 
 
@@ -21,15 +24,10 @@ def known_violations(profile: Profile, prop: Property) -> tuple[KnownViolation, 
     )
 
 
-def _known(
-    *properties: str, sources: Mapping[str, str], issue: str = ""
-) -> Callable[[Callable[[CheckedStep], bool]], KnownViolation]:
-    """Make a predicate a known violation of these properties; its docstring says what happens."""
-    return lambda covers: KnownViolation(properties, words_of(covers), issue, sources, covers)
-
-
-@_known(
+@known_violation(
     "answered-once",
+    "errors-leave-no-trace",
+    "join-phase-ends-at-once",
     "preparing-ends",
     "join-answered",
     "silent-members-removed",
@@ -49,7 +47,7 @@ def _no_protocols(step: CheckedStep) -> bool:
     return failed or "rebalance/no-protocol" in step.fired
 
 
-@_known(
+@known_violation(
     "completing-ends",
     "sync-answered",
     "silent-members-removed",
@@ -66,7 +64,7 @@ def _leader_heartbeats(step: CheckedStep) -> bool:
     return completing and isinstance(body, HeartbeatRequest) and body.member_id == step.old.leader
 
 
-@_known(
+@known_violation(
     "preparing-ends",
     sources={
         "2.7": "GroupCoordinator.scala:1199, GroupMetadataManager.scala:1429 at 2.7.2",
@@ -86,7 +84,8 @@ def _static_member_heartbeats(step: CheckedStep) -> bool:
     return preparing and static
 
 
-@_known(
+@known_violation(
+    "session-restart-cause",
     "silent-members-removed",
     sources={
         "2.7": "GroupCoordinator.scala:1241 at 2.7.2",
@@ -103,7 +102,7 @@ def _session_restarts_without_a_request(step: CheckedStep) -> bool:
     return ends and any(m.member_id in absent for m in step.new.members)
 
 
-@_known("unique-instance-ids", sources={"2.7": "GroupCoordinator.scala:186 at 2.7.2"})
+@known_violation("unique-instance-ids", sources={"2.7": "GroupCoordinator.scala:186 at 2.7.2"})
 def _instance_was_forgotten(step: CheckedStep) -> bool:
     """A full group rejects a static member that rejoins, and forgets its instance id.
 
@@ -118,7 +117,7 @@ def _instance_was_forgotten(step: CheckedStep) -> bool:
     return all(instance_id in lost for instance_id in named if named.count(instance_id) > 1)
 
 
-@_known(
+@known_violation(
     "assigned-only-in-stable",
     sources={"4.1": "ClassicGroupMember.java:361, GroupMetadataManager.java:6908 at 4.1"},
 )
@@ -132,11 +131,12 @@ def _assignments_unchanged(step: CheckedStep) -> bool:
     return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
 
 
-@_known(
+@known_violation(
     "only-empty-groups-removed",
     "deleted-as-answered",
     "no-early-removal",
     "unanswered-requests",
+    "heartbeats-and-commits-keep-members",
     sources={"4.1": "CoordinatorRuntime.java:873 at 4.1"},
 )
 def _unwritten_group_removed(step: CheckedStep) -> bool:
@@ -148,7 +148,7 @@ def _unwritten_group_removed(step: CheckedStep) -> bool:
     return step.old.unwritten and "log/group-forgotten" in step.fired
 
 
-@_known(
+@known_violation(
     "unused-groups-expire",
     "expired-offsets-removed",
     sources={"4.1": "CoordinatorRuntime.java:873 at 4.1"},
@@ -158,7 +158,7 @@ def _cleanup_fails(step: CheckedStep) -> bool:
     return isinstance(step.given, Cleanup) and step.before.failing != step.after.failing
 
 
-@_known(
+@known_violation(
     "subscribed-offsets-not-expired",
     "no-expiry-in-rebalance",
     issue="KIP-211 (in 2.1)",
@@ -176,7 +176,7 @@ def _own_time_over(step: CheckedStep) -> bool:
     return all((o.left_ms or 0) < 0 for tp, o in step.old.offsets if tp not in left)
 
 
-@_known(
+@known_violation(
     "no-expiry-in-rebalance",
     issue="KAFKA-13636 (fixed in 2.8.2, 3.0.1 and 3.2)",
     sources={"2.7": "GroupMetadata.scala:745 at 2.7.2"},
@@ -192,7 +192,7 @@ def _not_subscribed_before(step: CheckedStep) -> bool:
     )
 
 
-@_known(
+@known_violation(
     "offset-retention",
     issue="KIP-211",
     sources={"2.7": "GroupMetadata.scala:740 at 2.7.2", "4.1": "ClassicGroup.java:958 at 4.1"},
@@ -205,12 +205,14 @@ def _group_expires(step: CheckedStep) -> bool:
     return step.old.state is GroupState.EMPTY and step.old.empty_left_ms == 0
 
 
-@_known("fencing", sources={"4.1": "GroupMetadataManager.java:7933 at 4.1"})
+@known_violation("fencing", sources={"4.1": "GroupMetadataManager.java:7933 at 4.1"})
 def _pending_id_dropped(step: CheckedStep) -> bool:
     """LeaveGroup with a pending member id drops that id and does not check the instance id."""
     return "leave/pending-member" in step.fired
 
 
 KNOWN_VIOLATIONS: Final = tuple(
-    each for each in list(vars().values()) if isinstance(each, KnownViolation)
+    each
+    for each in [*vars().values(), *vars(known_causes).values()]
+    if isinstance(each, KnownViolation)
 )

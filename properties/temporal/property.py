@@ -89,6 +89,13 @@ class KnownViolation(NamedTuple):
         return ", ".join(filter(None, (self.issue, self.sources[profile])))
 
 
+def known_violation(
+    *properties: str, sources: Mapping[str, str], issue: str = ""
+) -> Callable[[Callable[[CheckedStep], bool]], KnownViolation]:
+    """Make a predicate a known violation of these properties; its docstring says what happens."""
+    return lambda covers: KnownViolation(properties, words_of(covers), issue, sources, covers)
+
+
 class Violation(NamedTuple):
     """A property that does not hold, with a shortest counterexample.
 

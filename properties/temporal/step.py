@@ -180,3 +180,9 @@ def error_codes(body: ResponseBody) -> list[ErrorCode]:
     if isinstance(body, LeaveGroupResponse) and body.members:
         return [member.error_code for member in body.members]
     return [getattr(body, "error_code", ErrorCode.NONE)]
+
+
+def errors_of(step: CheckedStep) -> list[ErrorCode]:
+    """The error codes of the response to the request of the step; none if there is no response."""
+    answer = answer_of(step)
+    return [] if answer is None else error_codes(answer)

@@ -80,6 +80,7 @@ A violation comes with a lasso: a path, and a cycle in which time passes.
 
 These versions of Kafka violate these properties, in the steps that the row describes and in no
 others. `groupcheck explore` prints such a violation as expected.
+[Found in Kafka](found-in-kafka.md) shows those that the properties found first, on brokers.
 
 | properties | what happens | issue | source, by version |
 | --- | --- | --- | --- |

@@ -15,7 +15,15 @@ from groupcheck.properties.temporal.property import (
     Property,
     Violation,
 )
-from groupcheck.properties.temporal.safety import log, offsets, rebalances, requests, sessions
+from groupcheck.properties.temporal.safety import (
+    causes,
+    log,
+    offsets,
+    rebalances,
+    requests,
+    sessions,
+    waits,
+)
 from groupcheck.properties.temporal.step import (
     FAILOVER,
     CheckedStep,
@@ -23,13 +31,17 @@ from groupcheck.properties.temporal.step import (
     transition_of,
 )
 
-_MODULES: Final = (rebalances, sessions, requests, offsets, log)
+_MODULES: Final = (rebalances, sessions, requests, offsets, causes, waits, log)
 _DECLARED: Final = [each for module in _MODULES for each in vars(module).values()]
 INVARIANTS: Final = tuple(each for each in _DECLARED if isinstance(each, Invariant))
 _ACTION_PROPERTIES: Final = [each for each in _DECLARED if isinstance(each, ActionProperty)]
 ACTION_PROPERTIES: Final = tuple(each for each in _ACTION_PROPERTIES if not each.on_failover)
 FAILOVER_PROPERTIES: Final = tuple(each for each in _ACTION_PROPERTIES if each.on_failover)
 PROPERTIES: Final[tuple[Property, ...]] = (*INVARIANTS, *ACTION_PROPERTIES, *FAILOVER_PROPERTIES)
+# Those that say why and when come last: the others say more of what is wrong.
+_WHY: Final = [each for module in (causes, waits) for each in vars(module).values()]
+_LAST: Final = tuple(each for each in ACTION_PROPERTIES if each in _WHY)
+_FIRST: Final = tuple(each for each in ACTION_PROPERTIES if each not in _LAST)
 
 
 def violations(space: StateSpace) -> list[Violation]:
@@ -57,6 +69,9 @@ def violations_of(step: CheckedStep) -> Iterator[tuple[Property, KnownViolation 
 def violated(step: CheckedStep) -> Iterator[Property]:
     """The properties that a step violates, or the state after it."""
     yield from (prop for prop in FAILOVER_PROPERTIES if not prop.holds(step))
-    if not isinstance(step.given, FAILOVER):
-        yield from (prop for prop in ACTION_PROPERTIES if not prop.holds(step))
+    moves = isinstance(step.given, FAILOVER)
+    if not moves:
+        yield from (prop for prop in _FIRST if not prop.holds(step))
     yield from (prop for prop in INVARIANTS if not prop.holds(step.new))
+    if not moves:
+        yield from (prop for prop in _LAST if not prop.holds(step))

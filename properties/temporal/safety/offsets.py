@@ -90,21 +90,21 @@ def _only_empty_groups_removed(step: CheckedStep) -> bool:
     if step.before.group is None or step.after.group is not None:
         return True
     requested = isinstance(step.body, DeleteGroupsRequest | OffsetDeleteRequest)
-    deletes = requested or isinstance(step.given, Cleanup) or _held_deletions(step)
+    deletes = requested or isinstance(step.given, Cleanup) or held_deletions(step)
     return bool(deletes) and not step.old.members
 
 
 @action_property("deleted-as-answered", "GroupCoordinator.scala:543")
 def _deleted_as_answered(step: CheckedStep) -> bool:
     """DeleteGroups removes a group exactly if its response has no error."""
-    held = _held_deletions(step)
+    held = held_deletions(step)
     released = (response.body for response in step.responses if response.request_id in held)
     answers = [a for a in (answer_of(step), *released) if isinstance(a, DeleteGroupsResponse)]
     deleted = any(r.error_code is ErrorCode.NONE for answer in answers for r in answer.results)
     return not answers or _removed(step) == deleted
 
 
-def _held_deletions(step: CheckedStep) -> set[int]:
+def held_deletions(step: CheckedStep) -> set[int]:
     """The deletions that a release decides on."""
     held = {e.request_id for e in step.before.appends if isinstance(e, HeldDeletion)}
     return held if isinstance(step.given, ReleaseAppends) else set()

@@ -1,0 +1,68 @@
+"""What the properties found in Kafka: it violates the property, and brokers do what is written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from groupcheck.model.config import Config
+from groupcheck.model.profiles import PROFILES
+from groupcheck.model.state import Coordinator
+from groupcheck.model.step import Profile
+from groupcheck.model.transition import Input, successors
+from groupcheck.properties.temporal.safety import violations_of
+from groupcheck.properties.temporal.step import CheckedStep
+from support.found_in_kafka import FOUND, Found, errors_shown, played, sequence_of, shown
+from support.needs import needs_broker
+
+CASES = [(found, profile) for found in FOUND for profile in found.seen]
+
+
+def _name(case: tuple[Found, str]) -> str:
+    return f"{case[0].property} {case[1]}"
+
+
+def _ways(
+    before: Coordinator, steps: tuple[Input, ...], profile: Profile, config: Config
+) -> Iterator[list[CheckedStep]]:
+    """Every way in which the sequence can go."""
+    if not steps:
+        yield []
+        return
+    given, *rest = steps
+    for after, responses, fired, _ in successors(before, given, profile, config):
+        step = CheckedStep(0, before, given, after, responses, fired, profile, config)
+        for later in _ways(after, tuple(rest), profile, config):
+            yield [step, *later]
+
+
+@pytest.mark.parametrize("case", CASES, ids=_name)
+def test_the_sequence_violates_its_property_and_the_version_is_known_for_it(
+    case: tuple[Found, str],
+) -> None:
+    found, name = case
+    profile, config = PROFILES[name], Config.of(found.needs)
+    steps = sequence_of(found, name, found.needs).steps
+    ways = [*_ways(Coordinator(), steps, profile, config)]
+    assert ways
+    for way in ways:
+        broken = {prop.name: known for step in way for prop, known in violations_of(step)}
+        assert broken[found.property] is not None
+        assert all(broken.values())
+        assert errors_shown(way[-1].responses, len(steps)) == [found.shows]
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        pytest.param(case, marks=[needs_broker(f"kafka:{case[1]}"), pytest.mark.slow])
+        for case in CASES
+    ],
+    ids=_name,
+)
+def test_a_broker_of_that_version_does_so_and_users_see_it(case: tuple[Found, str]) -> None:
+    found, profile = case
+    replayed = played(found, profile)
+    assert replayed.finding is None
+    assert shown(replayed) == [found.shows]
