@@ -60,6 +60,19 @@ def _dropped_each_by_itself(step: CheckedStep) -> bool:
 
 
 @known_violation(
+    "generation-size",
+    sources={
+        "2.7": "GroupCoordinator.scala:131, 1190 at 2.7.2",
+        "4.1": "GroupMetadataManager.java:6593, 7175 at 4.1",
+    },
+)
+def _absent_members_take_no_place(step: CheckedStep) -> bool:
+    """The limit counts the members that have rejoined. Absent static members stay besides them."""
+    rejoin = [m for m in step.new.members if m.group_instance_id is None and not m.null_instance]
+    return len(rejoin) <= step.config.group_max_size
+
+
+@known_violation(
     "join-phase-ends-at-once", sources={"4.1": "GroupMetadataManager.java:6169 at 4.1"}
 )
 def _last_absent_member_rejected(step: CheckedStep) -> bool:

@@ -266,6 +266,36 @@ FOUND: Final = (
         {INITIAL_DELAY: 0, SIZE: 1},
     ),
     Found(
+        "A group can have more members than its maximum size",
+        "generation-size",
+        (OLD, NEW),
+        "2.3 (KIP-345)",
+        "While a group rebalances, the limit counts the members that have rejoined. New members "
+        "take all places. A static member that has not rejoined at the rebalance timeout stays a "
+        "member besides them.",
+        "The limit of KIP-389 does not hold: with static members a group can have up to twice as "
+        "many members as `group.max.size`, here 3 with a limit of 2.",
+        "2.7.2 `GroupCoordinator.scala:131` counts, and 1190 removes dynamic members only; 4.1 "
+        "`GroupMetadataManager.java:7175` and 6593.",
+        "",
+        (
+            join(version=7, **STATIC, **BRIEF),
+            DELAY,
+            join(version=7, **BRIEF),
+            join("#3", version=7, **BRIEF),
+            join("#1", version=7, **STATIC, **BRIEF),
+            _leave("#3", 3),
+            join(version=7, **BRIEF),
+            join("#7", version=7, **BRIEF),
+            join(version=7, **BRIEF),
+            join("#9", version=7, **BRIEF),
+            Advance(REBALANCE_MS + 1_500),
+            describe(),
+        ),
+        ErrorCode.NONE,
+        {INITIAL_DELAY: 0, SIZE: 2},
+    ),
+    Found(
         "A JoinGroup that is rejected creates the group",
         "errors-leave-no-trace",
         (OLD, NEW),
