@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from groupcheck.properties.temporal.step import CheckedStep
 from support.found_in_kafka import FOUND, Found, errors_shown, played, sequence_of, shown
 from support.needs import needs_broker
 
+PAGE = Path(__file__).parents[3] / "docs" / "found-in-kafka.md"
 CASES = [(found, profile) for found in FOUND for profile in found.seen]
 
 
@@ -66,3 +68,10 @@ def test_a_broker_of_that_version_does_so_and_users_see_it(case: tuple[Found, st
     replayed = played(found, profile)
     assert replayed.finding is None
     assert shown(replayed) == [found.shows]
+
+
+def test_the_page_has_every_violation_in_its_words() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    for found in FOUND:
+        words = (found.title, found.happens, found.since, found.costs, found.lines, found.issue)
+        assert all(each in page for each in words)
