@@ -138,7 +138,7 @@ def walked(tracks: Tracks, choice: str, seed: int) -> Iterator[tuple[int, int]]:
 def toured(tracks: Tracks, seed: int) -> Iterator[tuple[int, int]]:
     """The same of tours, which end."""
     coverage, done = Coverage(tracks.space, Random(seed)), 0
-    for steps, _ in tour(coverage, BuiltinPort(seed), STEPS):
+    for steps, _, _ in tour(coverage, BuiltinPort(seed), STEPS):
         done += steps
         yield done, len(coverage.shown)
     while True:

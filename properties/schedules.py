@@ -82,6 +82,7 @@ def real_time(run: Verification) -> None:
     except _SharedBrokerFailedError:
         run.findings.clear()
         run.coverages.clear()
+        run.tests.clear()
         _real_time(run, share=False)
 
 
@@ -112,9 +113,11 @@ def _tour_concurrently(run: Verification, *, share: bool) -> bool:
     def walk() -> bool:
         with run.port() as port:
             model, is_over = run.search.model, lambda: run.search_is_over
-            for steps, finding in tour(coverage, port, settings.steps, model, is_over):
+            for steps, finding, exchanges in tour(coverage, port, settings.steps, model, is_over):
                 if finding is not None and share and run.source.separate():
                     raise _SharedBrokerFailedError
+                failed = finding is not None and finding.failure is not None
+                run.keep_test(exchanges, failed=failed)
                 run.count_tour(coverage, steps)
                 run.count(steps, finding)
                 done(1)
@@ -162,7 +165,7 @@ def _tour(run: Verification) -> None:
     for what, coverage in chain(transitions, pairs):
         done = run.progress(what, coverage.space.transition_count)
         with run.port() as port:
-            for steps, finding in tour(coverage, port, run.settings.steps, run.search.model):
+            for steps, finding, _ in tour(coverage, port, run.settings.steps, run.search.model):
                 run.count_tour(coverage, steps)
                 run.count(steps, finding)
                 done(coverage.news())

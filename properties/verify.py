@@ -24,12 +24,13 @@ from groupcheck.properties.coverage.curve import Curve, Point
 from groupcheck.properties.coverage.kind import SHOWN
 from groupcheck.properties.coverage.pairs import PairCoverage
 from groupcheck.properties.coverage.transition_coverage import Coverage
-from groupcheck.properties.deviations.observed import ObservedTest
+from groupcheck.properties.deviations.observed import ObservedTest, count_covered
 from groupcheck.properties.deviations.search import Deviations, KnownDeviation, Search
 from groupcheck.properties.explored import Explored, explored, with_deviations
-from groupcheck.properties.findings.finding import Finding, keep, length_of
+from groupcheck.properties.findings.finding import Exchange, Finding, keep, length_of
 from groupcheck.properties.interruption import interruptible
 from groupcheck.properties.minimising import conclude, minimise, one_by_one
+from groupcheck.properties.ports.numbering import first_generation
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.progress import Progress, Timed, silent
@@ -98,6 +99,8 @@ class Verification:
         self._explored_with: Deviations = ()
         self.replay_hangs = 0  # while findings were made minimal
         self.minimal: dict[tuple[str, ...], Finding] = {}  # those that were made minimal
+        # On a real clock all tests, and whether the port failed at the last input of each.
+        self.tests: list[tuple[ObservedTest, bool]] = []
         self.test_lengths: dict[Coverage, list[int]] = {}  # in steps
         self._started = 0.0
         self._curve = Curve()
@@ -271,7 +274,9 @@ class Verification:
         for name, space in given.spaces.items():
             if name in self.coverages and self.coverages[name].space is space:
                 continue
-            self.coverages[name] = Coverage(space, random, self.wanted or _any)
+            self.coverages[name] = coverage = Coverage(space, random, self.wanted or _any)
+            for test, failed in self.tests:
+                count_covered(test, coverage, self.search.model, failed=failed)
             if self.settings.pairs and self.wanted is None and not self.source.real_time:
                 self.pairs[name] = PairCoverage(space, random)
 
@@ -283,6 +288,13 @@ class Verification:
         if finding is not None:
             keep(self.findings, finding)
         self.note_progress()
+
+    def keep_test(self, exchanges: tuple[Exchange, ...], *, failed: bool) -> None:
+        """Keep a test on a real clock: what it shows by other rules is not tried again."""
+        (coverage,) = self.coverages.values()
+        broker, first = coverage.space.instance.broker, first_generation(self.search.model)
+        test = ObservedTest(broker, exchanges, self.source.tolerances, first)
+        self.tests.append((test, failed))
 
     def count_tour(self, coverage: Coverage, steps: int) -> None:
         """Count a test of a tour, besides `count`."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise, repeat
 from random import Random
 from threading import RLock
@@ -96,6 +96,10 @@ class Coverage:
     def fork(self, hop: TransitionReference) -> Fork:
         """Return the fork that a transition is a branch of."""
         return self._forks[hop.node][self.space.edges[hop.node][hop.edge].given]
+
+    def forks(self, node: int) -> Iterable[Fork]:
+        """Return the forks of a node."""
+        return self._forks[node].values()
 
     def take(self, node: int) -> Fork | None:
         """Return a fork of the node that is still to be tried, and count the try."""

@@ -8,14 +8,17 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from groupcheck.model.engine.edits import Edit, FirstNumber, about, rules_beside
-from groupcheck.model.engine.exploration import Transition
+from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.rules import Version
+from groupcheck.model.exploring.canonical import Frame
 from groupcheck.model.instances.instance import Instance
 from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
-from groupcheck.properties.coverage.transition_coverage import Coverage
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
 from groupcheck.properties.explored import deviating_space
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
@@ -89,6 +92,61 @@ class ObservedTest(NamedTuple):
         except FoundError as found:
             return found.finding
         return None
+
+
+def count_covered(test: ObservedTest, coverage: Coverage, model: Profile, *, failed: bool) -> None:
+    """Count the transitions of an explored instance that a test has shown, by these rules.
+
+    The test counts until it differs from the rules, or its last input, at which the port `failed`.
+    """
+    oracle = Oracle(model, test.broker, test.tolerances)
+    before = fork = None
+    for number, (given, seen) in enumerate(test.exchanges_of(model), 1):
+        here = _node(coverage.space, oracle)
+        if here is not None:  # else a timer that was due was late, and was waited for
+            before, fork = here, _fork(coverage, here, given, oracle)
+        is_allowed = not (failed and number == len(test.exchanges))
+        try:
+            oracle.accept(given, oracle.predict(given), seen)
+        except DivergedError:
+            is_allowed = False
+        if before is None or fork is None:
+            if not is_allowed:
+                return
+            continue
+        if not is_allowed:
+            coverage.diverge(before, fork)
+            return
+        after = _node(coverage.space, oracle)
+        if after is not None:
+            coverage.show(before, fork, after, oracle.fired)
+
+
+def _node(space: StateSpace, oracle: Oracle) -> int | None:
+    """The node of all possible states; None if they differ, or are not in the space."""
+    nodes = {space.numbers.get(space.canonical(state).node) for state in oracle.states}
+    return nodes.pop() if len(nodes) == 1 else None
+
+
+def _fork(coverage: Coverage, node: int, given: Input, oracle: Oracle) -> Fork | None:
+    """The fork of a node that an input is; None if the instance does not have it.
+
+    A port that lacks the version of a request gets an older one.
+    """
+    frame = coverage.space.canonical(oracle.states[0])
+    found = [each for each in coverage.forks(node) if _is_the_same(each.given, given, frame)]
+    return min(found, key=lambda each: getattr(each.given, "api_version", 0), default=None)
+
+
+def _is_the_same(planned: Input, given: Input, frame: Frame) -> bool:
+    """Whether an input is the planned one in its test's names, perhaps of an older version."""
+    if not isinstance(planned, Request) or not isinstance(given, Request):
+        return type(planned) is type(given)
+    version = min(planned.api_version, given.api_version)
+    if planned.api != given.api or version != given.api_version:
+        return False
+    restored: Request = frame.restore(planned, given.request_id)
+    return trim(restored.body, version) == trim(given.body, version)
 
 
 class Shown:

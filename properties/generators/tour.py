@@ -7,6 +7,7 @@ and the tour plans the path again.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.state import Advance, Coordinator
@@ -14,7 +15,7 @@ from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
-from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
 
@@ -133,14 +134,22 @@ class Walk:
         return given
 
 
+class Toured(NamedTuple):
+    """A walk that is over: its steps, its finding if it has one, and what was observed."""
+
+    steps: int
+    finding: Finding | None
+    exchanges: tuple[Exchange, ...]
+
+
 def tour(
     coverage: Coverage,
     port: Port,
     limit: int,
     model: Profile | None = None,
     is_over: Callable[[], bool] = lambda: False,
-) -> Iterator[tuple[int, Finding | None]]:
-    """Walks until nothing is left to be tried: for each, its steps and its finding if it has one.
+) -> Iterator[Toured]:
+    """Walks until nothing is left to be tried.
 
     The port is checked by a model; None is that of the space.
 
@@ -151,7 +160,7 @@ def tour(
         try:
             walk = Walk(coverage, port, limit, model=model, is_over=is_over)
         except FoundError as found:
-            yield 0, found.finding
+            yield Toured(0, found.finding, ())
             return
         finding = walk.go()
-        yield walk.steps, finding
+        yield Toured(walk.steps, finding, tuple(walk.run.exchanges))

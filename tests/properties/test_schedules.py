@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from itertools import count
+from random import Random
 
 from groupcheck.model.engine.edits import DropRule
 from groupcheck.model.instances.instance import DELAY
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.deviating import deviating
+from groupcheck.properties.deviations.observed import count_covered
 from groupcheck.properties.ports.settings import BrokerSettings
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings
@@ -20,6 +23,10 @@ EXAMPLES = 5
 
 
 def _verify(*edits: DropRule, time_s: int = 0) -> Result:
+    return _run(*edits, time_s=time_s).result
+
+
+def _run(*edits: DropRule, time_s: int = 0) -> Verification:
     seeds, model = count(), deviating(NEW, edits)
     source = PortSource(
         "model",
@@ -27,7 +34,9 @@ def _verify(*edits: DropRule, time_s: int = 0) -> Result:
         broker_settings=lambda: BrokerSettings({DELAY: 0}),
     )
     settings = Settings(members=1, examples=EXAMPLES, time_s=time_s)
-    return Verification(source, settings, schedule=real_time).run()
+    run = Verification(source, settings, schedule=real_time)
+    run.run()
+    return run
 
 
 def test_without_a_time_a_broker_is_tried_with_as_many_sequences_as_examples() -> None:
@@ -50,3 +59,15 @@ def test_with_a_time_what_is_behind_a_deviation_is_tried_too() -> None:
     (order,) = result.instances
     assert [str(finding.cause) for finding in result.findings] == [str(edit)]
     assert order.transitions.untried == 0
+
+
+def test_what_earlier_tests_show_by_the_rules_of_a_deviation_is_covered() -> None:
+    edit = DropRule("heartbeat/other-generation")
+    run = _run(edit, time_s=100)
+    (coverage,) = run.coverages.values()
+    again = Coverage(coverage.space, Random(0))
+    for test, failed in run.tests:
+        count_covered(test, again, deviating(NEW, (edit,)), failed=failed)
+    assert again.shown == coverage.shown
+    assert again.diverged == set()
+    assert len(run.tests) == run.result.sequences

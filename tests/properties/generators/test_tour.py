@@ -30,7 +30,11 @@ def space() -> StateSpace:
 def _tour(space: StateSpace, port: Port) -> tuple[Coverage, list[int], list[Finding]]:
     coverage = Coverage(space, Random(0))
     walks = list(tour(coverage, port, LIMIT))
-    return coverage, [steps for steps, _ in walks], [f for _, f in walks if f is not None]
+    return (
+        coverage,
+        [each.steps for each in walks],
+        [each.finding for each in walks if each.finding is not None],
+    )
 
 
 def test_tour_of_a_conforming_port_finds_nothing_and_tries_every_transition(
