@@ -69,6 +69,7 @@ def concurrently(
     """
 
     def replay_once(sequence: Sequence) -> Finding | None:
+        run.check_interruption()
         with run.port() as port:
             return replay(sequence, port)
 

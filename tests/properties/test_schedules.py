@@ -5,17 +5,21 @@ from __future__ import annotations
 from itertools import count
 from random import Random
 
+import pytest
+
 from groupcheck.model.engine.edits import DropRule
 from groupcheck.model.instances.instance import DELAY
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import count_covered
+from groupcheck.properties.minimising import concurrently
 from groupcheck.properties.ports.settings import BrokerSettings
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.schedules import real_time
-from groupcheck.properties.verify import Verification
+from groupcheck.properties.sequence import Sequence
+from groupcheck.properties.verify import TimeOverError, Verification
 from support.model_port import ModelPort
 
 NEW = PROFILES["2.7"]
@@ -71,3 +75,14 @@ def test_what_earlier_tests_show_by_the_rules_of_a_deviation_is_covered() -> Non
     assert again.shown == coverage.shown
     assert again.diverged == set()
     assert len(run.tests) == run.result.sequences
+
+
+def test_after_the_time_no_sequence_is_replayed_to_make_a_finding_minimal() -> None:
+    run = _run()
+
+    def over() -> None:
+        raise TimeOverError
+
+    run.check_interruption = over
+    with pytest.raises(TimeOverError), concurrently(run, 1) as how:
+        list(how.replays([Sequence("2.7", {}, ())]))
