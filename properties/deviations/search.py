@@ -128,7 +128,7 @@ class Search:
         """For each deviation a finding that shows it, and excuses the others."""
         caused: list[Finding] = []
         for deviation in self.adopted:
-            others = deviating(self.profile, self.without(deviation))
+            others = self._model_of(self.without(deviation)) or self.profile
             found = [each for test in self.evidence if (each := test.finding(others))]
             if found:
                 shortest = min(found, key=lambda finding: len(finding.exchanges))
@@ -164,8 +164,8 @@ class Search:
         """Whether the rule of a deviation is applied in a test; it may be about another part."""
         if about(deviation) not in self.profile.rules:
             return True
-        without = deviating(self.profile, self.without(deviation))
-        return about(deviation) in test.applied(self.model, without)
+        without = self._model_of(self.without(deviation))
+        return without is None or about(deviation) in test.applied(self.model, without)
 
     def _instead_of(self, deviation: Edit, stages: tuple[Stage, ...]) -> Iterator[Edit]:
         """What else may explain the test that a deviation explains, the simplest first."""
@@ -234,12 +234,18 @@ class Search:
         return covered.lost(deviating(self.profile, (*kept, edit)), edit) > MOST_LOST
 
     def _explains(self, deviations: Deviations, *tests: ObservedTest) -> bool:
-        try:
-            model = deviating(self.profile, deviations)
-        except UnknownPartError:  # the deviations exclude each other
+        model = self._model_of(deviations)
+        if model is None:
             return False
         return all(test.allowed_by(model) for test in (*tests, *self.evidence))
 
     def _explained(self, deviations: Deviations, tests: list[ObservedTest]) -> int:
-        model = deviating(self.profile, deviations)
-        return sum(test.allowed_by(model) for test in tests)
+        model = self._model_of(deviations)
+        return 0 if model is None else sum(test.allowed_by(model) for test in tests)
+
+    def _model_of(self, deviations: Deviations) -> Profile | None:
+        """The profile with these deviations; None if they exclude each other."""
+        try:
+            return deviating(self.profile, deviations)
+        except UnknownPartError:
+            return None
