@@ -7,7 +7,14 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 
-from groupcheck.model.engine.edits import DropEffect, DropRule, ReplaceEffects
+from groupcheck.model.engine.edits import (
+    ChangeAnswer,
+    DropEffect,
+    DropGuard,
+    DropRule,
+    Edit,
+    ReplaceEffects,
+)
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.rules import Effect
 from groupcheck.model.instances import inputs
@@ -462,6 +469,61 @@ def test_a_rule_with_another_effect_violates_the_property_in_the_fewest_steps(fa
     assert found.known is None
     last = found.path[-1]
     assert fault.rule in space.edges[last.node][last.edge].fired
+
+
+def _forget_offsets(step: Step, _request: Request) -> None:
+    step.group = step.existing._replace(offsets=())
+
+
+FETCH = NEW.version.rules["fetch/committed"]
+
+
+@pytest.mark.parametrize(
+    ("prop", "edit", "name", "steps"),
+    [
+        (
+            "commit-restarts-session",
+            DropEffect("commit/member", "restart the member's session timer"),
+            "expiry",
+            5,
+        ),
+        (
+            "initial-delay-extension",
+            DropGuard(
+                "time/initial-delay-extended",
+                "a member joined and the rebalance timeout leaves room",
+            ),
+            "membership",
+            2,
+        ),
+        (
+            "stable-fetch",
+            ChangeAnswer("fetch/unstable", (("topics.partitions.error_code", ErrorCode.NONE),)),
+            "storing",
+            3,
+        ),
+        (
+            "fetched-as-committed",
+            ChangeAnswer("fetch/committed", (("topics.partitions.committed_offset", 9),)),
+            "storing",
+            2,
+        ),
+        (
+            "reads-change-nothing",
+            ReplaceEffects(
+                FETCH.id, (*FETCH.effects, Effect("forget the offsets", _forget_offsets))
+            ),
+            "storing",
+            2,
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_an_edit_of_the_rules_violates_the_property_in_the_fewest_steps(
+    prop: str, edit: Edit, name: str, steps: int
+) -> None:
+    found = unexpected(explored(NEW.edited(edit), name, 1))
+    assert len(found[prop].path) == steps
 
 
 def test_a_group_that_admits_more_members_than_group_max_size_violates_max_size() -> None:
