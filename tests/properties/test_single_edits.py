@@ -103,8 +103,8 @@ def test_an_edit_that_no_sequence_shows_is_proved_invisible_and_not_found(edit: 
 
 
 @pytest.mark.slow
-def test_the_product_and_a_verification_agree_on_every_twentieth_edit() -> None:
-    edits = list(islice(edits_of(PROFILE), 0, None, 20))
+def test_the_product_and_a_verification_agree_on_every_fifteenth_edit() -> None:
+    edits = list(islice(edits_of(PROFILE), 0, None, 15))
     visible = [str(edit) for edit in edits if _shortest(edit) is not None]
     assert visible == [str(edit) for edit in edits if _is_found(edit)]
     assert 10 < len(visible) < len(edits) - 10
