@@ -1,4 +1,4 @@
-"""Apache Kafka in three versions, one broker each; `java` downloads the jars."""
+"""Apache Kafka, one broker of each minor version; `java` downloads the jars."""
 
 from __future__ import annotations
 
@@ -46,11 +46,18 @@ ZOOKEEPER: Final = {
 
 
 class Release(NamedTuple):
-    """A release of Apache Kafka: the version to check it against, and the oldest Java for it."""
+    """A release of Apache Kafka: the newest patch of a minor version.
 
-    profile: str
+    `profile` is the version to check it against, `java` the oldest Java for it, `scala` the
+    version of Scala that it is built for, `lacks` the settings that it does not have.
+    """
+
+    minor: str
     kafka: str
+    profile: str
     java: int
+    has_zookeeper: bool
+    scala: str = "2.13"
     lacks: tuple[str, ...] = ()
 
     @property
@@ -58,16 +65,30 @@ class Release(NamedTuple):
         """Its full name."""
         return f"Apache Kafka {self.kafka}"
 
-    @property
-    def has_zookeeper(self) -> bool:
-        """Whether it needs ZooKeeper."""
-        return self.profile != "4.1"
 
-
+# Without ZooKeeper from 3.3 on, the first version that recommends that (KIP-833).
 RELEASES: Final = (
-    Release("4.1", "4.1.2", 17),
-    Release("2.7", "2.7.2", 8),
-    Release("0.10.2", "0.10.2.2", 8, NOT_IN_0_10),
+    Release("4.4", "4.4.0", "4.1", 17, has_zookeeper=False),
+    Release("4.3", "4.3.1", "4.1", 17, has_zookeeper=False),
+    Release("4.2", "4.2.2", "4.1", 17, has_zookeeper=False),
+    Release("4.1", "4.1.2", "4.1", 17, has_zookeeper=False),
+    Release("4.0", "4.0.2", "4.1", 17, has_zookeeper=False),
+    Release("3.9", "3.9.2", "2.7", 8, has_zookeeper=False),
+    Release("3.8", "3.8.1", "2.7", 8, has_zookeeper=False),
+    Release("3.7", "3.7.2", "2.7", 8, has_zookeeper=False),
+    Release("3.6", "3.6.2", "2.7", 8, has_zookeeper=False),
+    Release("3.5", "3.5.2", "2.7", 8, has_zookeeper=False),
+    Release("3.4", "3.4.1", "2.7", 8, has_zookeeper=False),
+    Release("3.3", "3.3.2", "2.7", 8, has_zookeeper=False),
+    Release("3.2", "3.2.3", "2.7", 8, has_zookeeper=True),
+    Release("3.1", "3.1.2", "2.7", 8, has_zookeeper=True),
+    Release("3.0", "3.0.2", "2.7", 8, has_zookeeper=True),
+    Release("2.8", "2.8.2", "2.7", 8, has_zookeeper=True),
+    Release("2.7", "2.7.2", "2.7", 8, has_zookeeper=True),
+    Release("2.6", "2.6.3", "2.7", 8, has_zookeeper=True),
+    Release("2.5", "2.5.1", "2.7", 8, has_zookeeper=True),
+    Release("2.4", "2.4.1", "2.7", 8, has_zookeeper=True),
+    Release("0.10.2", "0.10.2.2", "0.10.2", 8, has_zookeeper=True, scala="2.12", lacks=NOT_IN_0_10),
 )
 
 
@@ -75,12 +96,12 @@ def definitions() -> list[BrokerDefinition]:
     """Return the definition of each release."""
     return [
         BrokerDefinition(
-            f"kafka:{each.profile}",
+            f"kafka:{each.minor}",
             each.title,
             each.profile,
             f"Java {each.java} or later, and Maven (mvn) to download it once",
-            missing=partial(java.missing, each.profile, each.java),
-            prepare=partial(java.jars, each.profile, each.title),
+            missing=partial(java.missing, each.kafka, each.java),
+            prepare=partial(java.jars, each.kafka, each.scala),
             launch=partial(_launch, each),
             settings={k: v for k, v in SETTINGS.items() if k not in each.lacks},
             # Brokers report their settings from 0.11 on.
@@ -147,7 +168,7 @@ def _format(release: Release, programs: Supervised, path: str) -> None:
 
 
 def _command(release: Release, main: str, *arguments: str) -> list[str]:
-    return java.command(release.profile, release.title, main, *arguments)
+    return java.command(release.kafka, release.scala, main, *arguments)
 
 
 def _properties(values: Mapping[str, object]) -> str:

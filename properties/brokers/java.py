@@ -39,16 +39,18 @@ def missing(version: str, oldest_java: int) -> str | None:
     return None
 
 
-def jars(version: str, title: str, report: Callable[[str], None]) -> Path:
-    """Return the folder with all jars of a broker; downloads them once.
+def jars(version: str, scala: str, report: Callable[[str], None]) -> Path:
+    """Return the folder with all jars of a version, built for Scala; downloads them once.
 
     Raises:
         PortUnavailableError: the download failed.
     """
+    title = f"Apache Kafka {version}"
+    options = ("--activate-profiles", scala, f"-Dkafka={version}", "-DincludeScope=runtime")
 
     def download(folder: Path) -> None:
         report(f"downloading {title} with mvn into {cache_folder()}")
-        copy_jars(POM, folder, title, "--activate-profiles", version, "-DincludeScope=runtime")
+        copy_jars(POM, folder, title, *options)
 
     return cached(_name(version), download)
 
@@ -60,9 +62,9 @@ def copy_jars(pom: Path, folder: Path, title: str, *options: str) -> None:
     do(["mvn", *how, COPY, output], f"{title} cannot be downloaded")
 
 
-def command(version: str, title: str, main: str, *arguments: str) -> list[str]:
+def command(version: str, scala: str, main: str, *arguments: str) -> list[str]:
     """Return the command that runs a class from the jars of a version."""
-    folder = jars(version, title, lambda _: None)
+    folder = jars(version, scala, lambda _: None)
     return [java() or "java", *SMALL, *QUIET, "-cp", f"{folder}/*", main, *arguments]
 
 

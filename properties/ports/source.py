@@ -93,6 +93,11 @@ def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> 
     if broker is not None:
         return broker
     msg = f"unknown PORT {spec!r}; it is one of: {', '.join(FORMS)}"
+    if kind == "kafka":
+        from groupcheck.properties.brokers.apache import RELEASES
+
+        minors = ", ".join(each.minor for each in RELEASES)
+        msg = f"unknown PORT {spec!r}; groupcheck starts these versions of Apache Kafka: {minors}"
     raise UnknownPortError(msg)
 
 

@@ -85,7 +85,7 @@ def test_maven_is_needed_only_for_the_download(machine: Callable[[str, str], Non
     machine("java", JAVA.format("21.0.1"))
     lacking = "mvn is not on this machine, and the jars are not in the cache"
     assert _why_not("kafka:2.7") == lacking
-    (cache.cache_folder() / java._name("2.7")).mkdir(parents=True)
+    (cache.cache_folder() / java._name("2.7.2")).mkdir(parents=True)
     assert _why_not("kafka:2.7") is None
 
 
@@ -118,12 +118,12 @@ def test_broker_that_does_not_start_is_reported_with_the_last_lines_of_its_log(
     machine: Callable[[str, str], None],
 ) -> None:
     machine("java", f'[ "$1" = -version ] && {JAVA.format("17")} && exit; echo no heap; exit 3')
-    (cache.cache_folder() / java._name("2.7")).mkdir(parents=True)
+    (cache.cache_folder() / java._name("2.7.2")).mkdir(parents=True)
     message = (
         r"Apache Kafka 2\.7\.2 does not start: (zookeeper|kafka) ended \(status 3\)\n  no heap"
     )
     assert re.fullmatch(message, _refusal("kafka:2.7"))
-    (cache.cache_folder() / java._name("4.1")).mkdir()
+    (cache.cache_folder() / java._name("4.1.2")).mkdir()
     assert _refusal("kafka:4.1") == (
         "Apache Kafka 4.1.2 does not start: its folder is not formatted (status 3)\n  no heap"
     )
@@ -206,7 +206,8 @@ def test_download_with_another_hash_is_refused(machine: Callable[[str, str], Non
         ("tansu?group.max.size=2", "Tansu has no setting group.max.size"),
         ("mokapi?topic=mine", "unknown broker setting 'topic'"),
         ("kafka:4.1?num.io.threads=2", "unknown broker setting 'num.io.threads'"),
-        ("kafka:3.9", "unknown PORT 'kafka:3.9'; it is one of: "),
+        ("kafka:3.10", "'kafka:3.10'; groupcheck starts these versions of Apache Kafka: 4.4, 4.3"),
+        ("kafak:3.9", "unknown PORT 'kafak:3.9'; it is one of: "),
     ],
 )
 def test_unknown_setting_or_broker_is_refused(spec: str, why: str) -> None:
