@@ -103,7 +103,7 @@ def _outcome(here: Setting, edit: Edit) -> tuple[str, str, tuple[Input, ...]]:
     for outcome, instances in ((MISSED, here.default), (ELSEWHERE, here.others)):
         for name, each in instances.items():
             try:
-                steps = Product(each, edit).shortest()
+                steps = Product.of(each, edit).shortest()
             except UndecidedError:
                 undecided = name
                 continue

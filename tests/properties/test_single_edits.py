@@ -46,7 +46,7 @@ def _is_found(edit: Edit) -> bool:
 
 
 def _shortest(edit: Edit) -> list[str] | None:
-    steps = Product(_given()[1], edit).shortest()
+    steps = Product.of(_given()[1], edit).shortest()
     return (
         None
         if steps is None

@@ -105,16 +105,25 @@ class _Pair(NamedTuple):
 
 
 class Product:
-    """The search through the product of one instance."""
+    """The search through the product of one instance and the same with an `edited` profile.
 
-    def __init__(self, given: Known, edit: Edit) -> None:
+    `only_with` is the rule without which a step is as before the edit, if there is one.
+    """
+
+    def __init__(self, given: Known, edited: Profile, only_with: str | None = None) -> None:
         self._known = given
         self._instance: Instance = given.space.instance
-        self._edited = self._instance.profile.edited(edit)
-        self._only_with = only_with(self._instance.profile, edit)
+        self._edited = edited
+        self._only_with = only_with
         self._pairs = [_Pair(given.space.nodes[0], given.space.nodes[:1], 0, -1, None, 0)]
         self._seen: set[object] = {0}
         self._different = 0
+
+    @classmethod
+    def of(cls, given: Known, edit: Edit) -> Product:
+        """The product with the same model and one more edit."""
+        profile = given.instance.profile
+        return cls(given, profile.edited(edit), only_with(profile, edit))
 
     def shortest(self) -> tuple[Input, ...] | None:
         """The inputs of a shortest sequence that shows the edit, each in its state's names.
