@@ -77,7 +77,7 @@ def main() -> None:
             ports = [(number, f"{options.seed}/{number}/{run}") for run in range(options.runs)]
             total = Count()
             for each in pool.imap_unordered(_count, ports):
-                total = Count(*map(sum, zip(total, each, strict=True)))
+                total = Count._make(map(sum, zip(total, each, strict=True)))
             cells = (f"{n:{len(name)}.0f}" for name, n in zip(Count._fields, total, strict=True))
             print(f"{number:5}  {options.runs:5}  {'  '.join(cells)}", flush=True)  # noqa: T201
 

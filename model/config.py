@@ -24,7 +24,8 @@ class Config(NamedTuple):
     2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). The timer_… are no settings of a broker but the
     tolerances of timers on a real clock; both are 0 in virtual time. Nor is
     `keeps_ages`: whether it is kept how long offsets have been committed, which nothing but a
-    cleanup shows.
+    cleanup shows. Nor `shares_partition`: whether other groups, which are not seen, write to the
+    partition of the group.
     """
 
     group_min_session_timeout_ms: int = 6_000
@@ -37,6 +38,7 @@ class Config(NamedTuple):
     group_max_size: int = 2**31 - 1
     offsets_retention_minutes: int = 10_080
     keeps_ages: bool = False
+    shares_partition: bool = False
 
     @classmethod
     def of(cls, broker: Mapping[str, int]) -> Config:

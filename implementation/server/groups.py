@@ -186,13 +186,18 @@ class Groups:
             self._set_timer()
 
     async def _store(self, log: DirectoryLog) -> None:
-        """Flush what was appended in this turn of the loop, and report the results."""
+        """Flush what was appended in this turn of the loop, and report the results.
+
+        What these append in turn is flushed, too, before the next request: one release.
+        """
         self._flushing = True
         try:
+            released: list[Response] = []
             while log.pending:
                 await self._loop.run_in_executor(None, log.flush)
                 log.complete()
-                self._handle_result(self._coordinator.take(), "releaseAppends")
+                released += self._coordinator.take()
+            self._handle_result(released, "releaseAppends")
             if self._recording is not None:
                 self._recording.fault("holdAppends")
         finally:

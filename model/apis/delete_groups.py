@@ -21,6 +21,7 @@ from groupcheck.model.sources import at
 from groupcheck.model.state import (
     Append,
     GroupAppend,
+    HeldAnswer,
     HeldDeletion,
     OffsetsAppend,
     TopicPartition,
@@ -42,7 +43,18 @@ API: Final = "DeleteGroups"
 def _answer(step: Step, request: Request, error: ErrorCode, reason: str | None = None) -> None:
     names = cast("kafka.DeleteGroupsRequest", request.body).groups_names
     results = tuple(kafka.DeletableGroupResult(name, error) for name in names)
-    step.answer(request.request_id, kafka.DeleteGroupsResponse(results), reason)
+    body = kafka.DeleteGroupsResponse(results)
+    if _others_write(step):
+        step.appends = (*step.appends, HeldAnswer(request.request_id, API, body))
+    else:
+        step.answer(request.request_id, body, reason)
+
+
+def _others_write(step: Step) -> bool:
+    """Whether another group of the partition has written something that is not committed."""
+    if not (step.config.shares_partition and step.holding):
+        return False
+    return step.choose("whether another group has something to be committed", (False, True))
 
 
 _reply: Final = replies(_answer)
@@ -139,7 +151,10 @@ DELETE: Final = table(
         at("", "", "", "CR:997"),
         Guard(
             "something written is not committed",
-            lambda step, request: step.committed is not None and not is_of_another(step, request),
+            lambda step, request: (
+                not is_of_another(step, request)
+                and (step.committed is not None or _others_write(step))
+            ),
         ),
         Effect("wait for that", _wait),
     ),

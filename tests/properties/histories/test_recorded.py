@@ -18,11 +18,13 @@ from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.implementation.server.recording import Recording
 from groupcheck.model.vocabulary import (
+    DeleteGroupsRequest,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
     OffsetFetchRequest,
     Request,
+    RequestBody,
 )
 from groupcheck.properties.histories.checker import check_groups, load
 from groupcheck.properties.sequence import MalformedTraceError
@@ -227,6 +229,7 @@ def test_an_invalid_recording_is_an_error_with_the_line(
     assert complaint in capsys.readouterr().err
 
 
+@pytest.mark.slow
 @settings(
     max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
@@ -249,31 +252,39 @@ def test_a_missing_file_is_an_error_of_one_line(
     assert capsys.readouterr().err.endswith("none: No such file or directory\n")
 
 
-def test_a_response_may_wait_for_appends_of_other_groups_and_no_longer(
-    tmp_path: Path,
-) -> None:
+def _committed(group: str) -> OffsetCommitRequest:
+    partition = OffsetCommitRequestPartition(0, 5)
+    return OffsetCommitRequest(group, topics=(OffsetCommitRequestTopic("topic", (partition,)),))
+
+
+def _record(path: Path, *steps: RequestBody | str) -> None:
+    """Record requests to groups of one partition, whose log is to "hold" or to "release"."""
     log = ControlledLog(MemoryLog())
     config = Config(offsets_topic_num_partitions=1)
     coordinator = Coordinator(config, profile=PROFILE_4_1, log=log)
-    recording = Recording(tmp_path / "file", "4.1", {}, pytest.fail)
-
-    def ask(number: int, body: OffsetCommitRequest | OffsetFetchRequest) -> None:
-        request = Request(number, 7, body)
-        recording.request(request)
-        for answer in coordinator.receive(request):
+    recording = Recording(path, "4.1", {}, pytest.fail)
+    for number, step in enumerate(steps):
+        if isinstance(step, str):
+            recording.fault(f"{step}Appends")
+            getattr(log, step)()
+            answers = coordinator.take()
+        else:
+            request = Request(number, 7, step)
+            recording.request(request)
+            answers = coordinator.receive(request)
+        for answer in answers:
             recording.response(answer)
-
-    partition = OffsetCommitRequestPartition(0, 5)
-    topics = (OffsetCommitRequestTopic("topic", (partition,)),)
-    log.hold()
-    recording.fault("holdAppends")
-    ask(1, OffsetCommitRequest("one", topics=topics))
-    ask(2, OffsetFetchRequest("two", require_stable=True))
-    log.release()
-    recording.fault("releaseAppends")
-    for answer in coordinator.take():
-        recording.response(answer)
     recording.close()
+
+
+def test_a_response_may_wait_for_appends_of_other_groups_and_no_longer(tmp_path: Path) -> None:
+    _record(
+        tmp_path / "file",
+        "hold",
+        _committed("one"),
+        OffsetFetchRequest("two", require_stable=True),
+        "release",
+    )
     recorded = load(tmp_path / "file")
     for _ in range(2):  # and it is left as it is
         assert check_groups(recorded).finding is None
@@ -288,3 +299,35 @@ def test_a_response_may_wait_for_appends_of_other_groups_and_no_longer(
     for change, is_good in ((ask_again, True), (answer_late, False)):
         path = changed(tmp_path / "file", tmp_path / change.__name__, change)
         assert (check_groups(load(path)).finding is None) is is_good
+
+
+@pytest.mark.parametrize(
+    ("steps", "results"),
+    [
+        # It waits for the append of another group, and is decided on after it.
+        (("hold", _committed("two"), DeleteGroupsRequest(("one",)), _committed("one")), [0]),
+        # It is decided on at once, and waits with the tombstone of another group.
+        (
+            (_committed("two"), "hold", DeleteGroupsRequest(("two", "one")), _committed("one")),
+            [0, 69],
+        ),
+    ],
+)
+def test_a_deletion_may_wait_for_what_another_group_of_the_partition_writes(
+    tmp_path: Path, steps: tuple[RequestBody | str, ...], results: list[int]
+) -> None:
+    _record(tmp_path / "file", *steps, "release", OffsetFetchRequest("one"))
+    lines = (tmp_path / "file").read_text().splitlines()
+    answers = [json.loads(line).get("body", {}) for line in lines]
+    (deleted,) = [each["results"] for each in answers if "results" in each]
+    assert [each["errorCode"] for each in deleted] == results
+    assert (answers[-1]["topics"] == []) is (results == [0])
+    assert check_groups(load(tmp_path / "file")).finding is None
+
+    def answer_otherwise(lines: list[Line]) -> None:
+        for line in lines:
+            for result in line.get("body", {}).get("results", ()):
+                result["errorCode"] = 68
+
+    path = changed(tmp_path / "file", tmp_path / "changed", answer_otherwise)
+    assert check_groups(load(path)).finding is not None
