@@ -4,10 +4,12 @@
     python bench/brokers_compared.py confirm [--into DIR]
     python bench/brokers_compared.py check [--into DIR]
     python bench/brokers_compared.py page [--into DIR]
+    python bench/brokers_compared.py minors [--into DIR]
 
 `run` starts or resumes a long run on each port (all by default); `confirm` replays the sequence of
 each finding on Kafka of the same version; `check` fails if Kafka or this project's coordinator has
-a finding without a known cause; `page` writes docs/brokers-compared.md from the results in DIR.
+a finding without a known cause; `page` writes docs/brokers-compared.md from the results in DIR, and
+`minors` writes docs/kafka-versions.md.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -25,9 +27,11 @@ import msgspec
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from brokers_page import Column, Found, page
+from minors_page import MinorRun, minors_page
 
 from groupcheck.model.config import Config
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
+from groupcheck.properties.brokers.apache import RELEASES
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.long_runs.long_run import long_run
 from groupcheck.properties.ports.port import PortUnavailableError
@@ -77,20 +81,41 @@ TIMED_OUT_TWICE: Final = (
     " (`GroupCoordinator.scala:737`), and starts an unneeded rebalance. With a second timer the"
     " whole observation is allowed"
 )
+KAFKA_15755: Final = (
+    "Kafka's own bug, fixed by [KAFKA-15755](https://issues.apache.org/jira/browse/KAFKA-15755) in"
+    " 3.5.2: an error of a whole LeaveGroup has no members, and `LeaveGroupResponse.java` expects"
+    " exactly one before version 3"
+)
+PULL_7708: Final = (
+    "Kafka's own bug, fixed by [pull request 7708](https://github.com/apache/kafka/pull/7708) in"
+    " 2.5: Kafka fails at a pending member id with a group.instance.id, and then at the response,"
+    " since `JoinGroupRequest.getErrorResponse` knows no version 6 (`JoinGroupRequest.java:147`)"
+)
+KAFKA_10284: Final = (
+    "Kafka's own bug, fixed by [KAFKA-10284](https://issues.apache.org/jira/browse/KAFKA-10284) in"
+    " 2.6.1: a static member comes back without the protocol of the group. Kafka fails when it"
+    " stores the assignments (`MemberMetadata.scala:84`), and then at the response"
+)
+# The versions with KAFKA-14422, which 3.3.2 fixes; 2.4 ignores the field.
+STATIC: Final = tuple(f"kafka:{n}" for n in ("2.5", "2.6", "2.7", "2.8", "3.0", "3.1", "3.2"))
 EXPLAINED: Final = (
-    ("kafka:2.7", ("UNSUPPORTED_VERSION (35)",), KAFKA_14422),
-    ("kafka:2.7", ("closed the connection before it answered JoinGroup",), KAFKA_14422),
-    ("kafka:2.7", ("a second response to one request", "as static member"), KAFKA_14422),
+    (STATIC, ("UNSUPPORTED_VERSION (35)",), KAFKA_14422),
+    (STATIC, ("closed the connection before it answered JoinGroup",), KAFKA_14422),
+    (STATIC, ("a second response to one request", "as static member"), KAFKA_14422),
     (
-        "kafka:2.7",
+        STATIC,
         ("no error, CompletingRebalance, ", "instead of no error, PreparingRebalance, ", "static"),
         KAFKA_14422,
     ),
-    ("kafka:4.1", ("MEMBER_ID_REQUIRED (79)", "Dead, protocol"), NOT_YET_WRITTEN),
-    ("kafka:4.1", ("MEMBER_ID_REQUIRED (79)", "groups: none"), NOT_YET_WRITTEN),
+    (("kafka:4.1",), ("MEMBER_ID_REQUIRED (79)", "Dead, protocol"), NOT_YET_WRITTEN),
+    (("kafka:4.1",), ("MEMBER_ID_REQUIRED (79)", "groups: none"), NOT_YET_WRITTEN),
+    (("kafka:3.4",), ("LeaveGroup", "UNSUPPORTED_VERSION (35)"), KAFKA_15755),
+    (("kafka:2.4",), ("JoinGroup v6", "no answer", "UNKNOWN_SERVER_ERROR (-1)"), PULL_7708),
+    (("kafka:2.4",), ("as static member", "CompletingRebalance: no answer"), KAFKA_10284),
 )
 RESULTS: Final = ROOT / "build" / "brokers"
 PAGE: Final = ROOT / "docs" / "brokers-compared.md"
+MINORS_PAGE: Final = ROOT / "docs" / "kafka-versions.md"
 
 
 def run(spec: str, sequences: int, into: Path) -> None:
@@ -184,14 +209,14 @@ def write_page(into: Path) -> None:
             Found(f["id"], f["rule"], f["title"], f["text"], f.get("on_kafka"), _cause(spec, f))
             for f in kept["findings"]
         )
-        columns.append(Column(title, spec, kept, PROFILES[kept["profile"]].rules, found))
+        columns.append(Column(title, spec, kept, EVERY_PROFILE[kept["profile"]].rules, found))
     PAGE.write_text(page(columns), encoding="utf-8")
 
 
 def check(into: Path) -> bool:
     """Return whether every finding of Kafka and of this project's coordinator has a known cause."""
     well = True
-    for spec in [*KAFKA.values(), "serve", "serve:4.1"]:
+    for spec in [*(f"kafka:{each.minor}" for each in RELEASES), "serve", "serve:4.1"]:
         path = into / f"{_name(spec)}.json"
         if not path.exists():
             continue
@@ -208,12 +233,24 @@ def check(into: Path) -> bool:
     return well
 
 
+def _runs_of_minors(into: Path) -> Iterator[MinorRun]:
+    """The runs on the minor versions of Kafka."""
+    for release in RELEASES:
+        spec = f"kafka:{release.minor}"
+        path = into / f"{_name(spec)}.json"
+        if not path.exists():
+            continue
+        kept = json.loads(path.read_text(encoding="utf-8"))
+        causes = [_cause(spec, found) for found in kept["findings"]]
+        yield MinorRun(release, kept, tuple(causes))
+
+
 def _cause(spec: str, found: Mapping[str, Any]) -> str:
     """Return the known cause of a finding, or an empty string."""
     if found.get("session_twice"):
         return TIMED_OUT_TWICE
     story = found["text"]
-    causes = (why for at, words, why in EXPLAINED if at == spec and all(w in story for w in words))
+    causes = (why for at, words, why in EXPLAINED if spec in at and all(w in story for w in words))
     return next(causes, "")
 
 
@@ -224,7 +261,7 @@ def _name(spec: str) -> str:
 def main() -> int:
     """Run the command line."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("what", choices=["run", "confirm", "check", "page"])
+    options.add_argument("what", choices=["run", "confirm", "check", "page", "minors"])
     options.add_argument("ports", metavar="PORT", nargs="*")
     options.add_argument("--sequences", type=int, default=10_000)
     options.add_argument("--into", type=Path, default=RESULTS)
@@ -245,8 +282,10 @@ def do(given: argparse.Namespace) -> int:
         return 0 if confirm(given.into) else 1
     elif given.what == "check":
         return 0 if check(given.into) else 1
-    else:
+    elif given.what == "page":
         write_page(given.into)
+    else:
+        MINORS_PAGE.write_text(minors_page(_runs_of_minors(given.into)), encoding="utf-8")
     return 0
 
 

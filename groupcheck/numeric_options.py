@@ -14,7 +14,8 @@ from typing import Final, NamedTuple
 
 PROFILE: Final = "2.7"
 PROFILE_HELP: Final = (
-    "the Kafka version to check against: 0.10.0, 0.10.2, 2.7 or 4.1 "
+    "the Kafka version to check against: 0.10.0, 0.10.2, 2.7 or 4.1; for live brokers also 2.4, "
+    "2.5, 2.8, 3.2, 3.6, 3.7 or 3.9 "
     f"(that of a broker that groupcheck starts, else {PROFILE})"
 )
 

@@ -73,7 +73,12 @@ _OTHERS: Final = {"0.10.0": f"{_CORE}/coordinator", "0.10.2": f"{_CORE}/coordina
 
 
 def link(version: str, source: str) -> str:
-    """The address of a source in Kafka's repository at the version's tag or commit."""
+    """The address of a source in Kafka's repository at the version's tag or commit.
+
+    A source `FILE:LINE of TAG` is at that tag. Minor versions are edits of 2.7.
+    """
+    version = version if version in TAGS else "2.7"
+    source, _, tag = source.partition(" of ")
     name, _, line = source.partition(":")
     folder = _FOLDERS.get(name, _OTHERS[version])
-    return f"https://github.com/apache/kafka/blob/{TAGS[version]}/{folder}/{name}#L{line}"
+    return f"https://github.com/apache/kafka/blob/{tag or TAGS[version]}/{folder}/{name}#L{line}"

@@ -9,7 +9,7 @@ from typing import Any
 
 from groupcheck.model.bodies import Json
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.pipeline.transitions import NO_GROUP, Transition
 from groupcheck.properties.histories.events import Event
 
@@ -136,7 +136,7 @@ class HistoryReplay:
 
     def rule_rows(self, names: Iterable[str]) -> list[dict[str, str]]:
         """The rules of these names, as a finding has them."""
-        rules = PROFILES[self.profile].rules
+        rules = EVERY_PROFILE[self.profile].rules
         return rule_rows(rules[name] for name in names if name in rules)
 
     def _own(self, rows: Iterable[tuple[str, Row]]) -> Rows:

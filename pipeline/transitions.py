@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.instances.small import small_instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Coordinator, Group
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
@@ -51,7 +51,7 @@ def explored_transitions(profiles: Iterable[str]) -> list[tuple[str, str, str, l
 
 @cache
 def _known(name: str) -> list[Transition]:
-    return sorted(set(_transitions(PROFILES[name])))
+    return sorted(set(_transitions(EVERY_PROFILE[name])))
 
 
 def _transitions(profile: Profile) -> Iterator[Transition]:

@@ -12,7 +12,7 @@ from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, 
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.instances.instance import Instance, feature_instances, virtual_time_instances
 from groupcheck.model.instances.small import small_instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import Settings
@@ -62,7 +62,7 @@ def with_deviations(
 
 def _may_affect(edit: Edit, space: StateSpace) -> bool:
     """Whether an edit is about no table, or about one of whose rules some apply in the space."""
-    version = PROFILES[space.instance.profile.name].version
+    version = EVERY_PROFILE[space.instance.profile.name].version
     rules = rules_beside(edit, version)
     return not rules or not rules.isdisjoint(space.applied)
 

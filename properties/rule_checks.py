@@ -10,7 +10,7 @@ from collections.abc import Collection
 from functools import cache, cached_property
 
 from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.explored import Explored, explored, virtual
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.source import PortSource
@@ -42,7 +42,7 @@ def rule_instances(settings: Settings) -> RuleInstances:
 
 @cache
 def _rule_instances(settings: Settings) -> RuleInstances:
-    profile = PROFILES[settings.profile]
+    profile = EVERY_PROFILE[settings.profile]
     return RuleInstances(explored(virtual(profile, settings)), tuple(profile.rules))
 
 

@@ -26,7 +26,7 @@ from groupcheck.model.edits import MalformedEditError, as_json
 from groupcheck.model.engine.edits import Edit
 from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.instances.inputs import GROUP_ID, NOBODY, EnvironmentInput
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import (
     Advance,
     Cleanup,
@@ -108,7 +108,7 @@ class Sequence(NamedTuple):
     @property
     def model(self) -> Profile:
         """The profile with the deviations."""
-        return deviating(PROFILES[self.profile], self.deviations)
+        return deviating(EVERY_PROFILE[self.profile], self.deviations)
 
     def renumbered(self) -> Sequence:
         """The same with request ids from 1 on, without gaps."""
@@ -281,14 +281,14 @@ def header(message: Json) -> tuple[Profile, dict[str, int]]:
         msg = f"not the first line of a trace of format {FORMAT}"
         raise MalformedTraceError(msg)
     name, config = message.get("profile"), message.get("config")
-    if not isinstance(name, str) or name not in PROFILES:
-        msg = f"unknown profile {shown(name)} (known: {', '.join(PROFILES)})"
+    if not isinstance(name, str) or name not in EVERY_PROFILE:
+        msg = f"unknown profile {shown(name)} (known: {', '.join(EVERY_PROFILE)})"
         raise MalformedTraceError(msg)
     if not isinstance(config, dict) or not config.keys() <= set(SETTINGS):
         known = ", ".join(sorted(SETTINGS))
         msg = f"config must map broker settings to numbers (known: {known})"
         raise MalformedTraceError(msg)
-    return PROFILES[name], {key: _natural(config[key], f"config: {key}") for key in config}
+    return EVERY_PROFILE[name], {key: _natural(config[key], f"config: {key}") for key in config}
 
 
 def _deviations(profile: Profile, message: Json) -> tuple[Edit, ...]:

@@ -17,7 +17,7 @@ from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.exploring.projection import taken
 from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties import schedules
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space
 from groupcheck.properties.coverage.curve import Curve, Point
@@ -82,7 +82,7 @@ class Verification:
         self.progress = Timed(progress)
         self.wanted = wanted
         self.schedule = schedule or schedules.usual(source)
-        self.profile = PROFILES[settings.profile]
+        self.profile = EVERY_PROFILE[settings.profile]
         self.known = known
         self.search = Search(self.profile, tuple(each.edit for each in known))
         self.result = Result(

@@ -9,7 +9,7 @@ from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.engine.trace import trace_of
 from groupcheck.model.exploring.projection import Arrow, passed, state_of
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.reports.explored_graphs import Known
 from groupcheck.reports.formatting import bounded, counted
@@ -122,7 +122,7 @@ def reasoned(instances: tuple[Known, ...]) -> list[Reasoned]:
 
 
 def _reasoned(arrow: Arrow, tallies: dict[str, _Tally], instances: tuple[Known, ...]) -> Reasoned:
-    rules = PROFILES[instances[0].space.instance.profile.name].rules
+    rules = EVERY_PROFILE[instances[0].space.instance.profile.name].rules
     reasons = [
         Reason(rules[rule], tally.transitions, tally.covered, tally.diverged, _witness(tally))
         for rule, tally in tallies.items()

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.reports import pipeline
 from groupcheck.reports import record as saved
@@ -57,7 +57,7 @@ def replay_record(done: Replayed, took: Took) -> saved.ResultRecord:
         {"file": done.what},
         port=done.port or done.what,
         profile=done.profile,
-        kafka=PROFILES[done.profile].kafka,
+        kafka=EVERY_PROFILE[done.profile].kafka,
         conforms=not findings,
         sequences=done.groups,
         steps=done.steps,
@@ -86,7 +86,7 @@ def check_record(
         {"profile": profile or ""},
         port=", ".join(sources),
         profile=profile or "",
-        kafka=PROFILES[profile].kafka if profile else NAMED_BY_SOURCES,
+        kafka=EVERY_PROFILE[profile].kafka if profile else NAMED_BY_SOURCES,
         conforms=done["accepted"] > 0 and not done["rejected"],
         sequences=done["groups"],
         steps=done["events_checked"],

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Merged, ProfileCovered
 from groupcheck.reports.formatting import bounded_lines, counted, percent
@@ -33,7 +33,7 @@ def _of_profile(name: str, covered: ProfileCovered) -> list[str]:
             f" ({percent(part, whole)})"
             for head, part, whole, what in counts
         ]
-    profile = PROFILES.get(name)
+    profile = EVERY_PROFILE.get(name)
     if profile is None:
         return [*lines, f"rules      {counted(len(covered.applied), 'rule')} applied"]
     rules, guards = rules_of(profile, covered.applied), _guards(profile)
@@ -89,8 +89,8 @@ def as_json(merged: Merged) -> dict[str, Any]:
             },
             "applied": sorted(covered.applied),
         }
-        if name in PROFILES:
-            rules = rules_of(PROFILES[name], covered.applied)
+        if name in EVERY_PROFILE:
+            rules = rules_of(EVERY_PROFILE[name], covered.applied)
             profiles[name] |= {
                 "not_applied": rules.not_applied,
                 "guard_false": rules.guard_false,

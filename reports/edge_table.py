@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupcheck.model.exploring.projection import Arrow, passed, state_of
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Coordinator
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.explored_graphs import Known
@@ -78,5 +78,5 @@ def _reasons(instances: tuple[Known, ...]) -> dict[str, str]:
     """Each rule in words, with its source."""
     if not instances:
         return {}
-    rules = PROFILES[instances[0].space.instance.profile.name].rules
+    rules = EVERY_PROFILE[instances[0].space.instance.profile.name].rules
     return {name: f"{rule.words} [{rule.source}]" for name, rule in rules.items()}

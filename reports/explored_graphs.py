@@ -13,7 +13,7 @@ from groupcheck.model.edits import MalformedEditError
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.instances.small import instances_named
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.deviations.deviating import deviating, deviations_of
@@ -62,9 +62,9 @@ def _explored(
     result: ResultRecord, wanted: InstanceCoverage, tell: Callable[[int], None]
 ) -> StateSpace | None:
     """The instance by Kafka's rules, or with the deviations that the run has found."""
-    if result.profile not in PROFILES:
+    if result.profile not in EVERY_PROFILE:
         return None
-    profile = PROFILES[result.profile]
+    profile = EVERY_PROFILE[result.profile]
     for instance in instances_named(profile, wanted.name, wanted.members, wanted.broker):
         for model in (profile, *_with_deviations(result)):
             try:
@@ -78,7 +78,7 @@ def _explored(
 
 
 def _with_deviations(result: ResultRecord) -> Iterator[Profile]:
-    profile = PROFILES[result.profile]
+    profile = EVERY_PROFILE[result.profile]
     found = [finding.cause.edit for finding in result.findings if finding.cause]
     with suppress(MalformedEditError):  # a merged result may have those of several ports
         if found:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model.bodies import shown
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.step import Profile
 from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.histories.history import NEVER, NS, Move, Operation, Refusal
@@ -40,7 +40,7 @@ def _accepted(checked: GroupsChecked) -> str:
 
 
 def _rejected(rejected: Rejected) -> list[str]:
-    profile, order = PROFILES[rejected.profile], rejected.verdict.order
+    profile, order = EVERY_PROFILE[rejected.profile], rejected.verdict.order
     asked = tuple(o.request for o in rejected.operations if not o.is_fault)
     names = {UNREVEALED: "an unknown id", **letters(asked)}
     took_effect = sum(move.operation is not None for move in order)

@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from groupcheck import __version__
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.arrows import Reasoned, reasoned
 from groupcheck.reports.changes import Changes, lines
@@ -201,7 +201,7 @@ def _guards(saved: ResultRecord) -> list[Guard]:
     """The rules that were never applied first, then by name."""
     if saved.rules is None:
         return []
-    rules = PROFILES[saved.profile].rules if saved.profile in PROFILES else {}
+    rules = EVERY_PROFILE[saved.profile].rules if saved.profile in EVERY_PROFILE else {}
     applied, guard_false = set(saved.rules.applied), set(saved.rules.guard_false)
     guards = [
         Guard(

@@ -8,7 +8,8 @@ from typing import NamedTuple, TypeGuard
 from groupcheck.model.bodies import camel
 from groupcheck.model.engine.edits import Sometimes
 from groupcheck.model.engine.rules import Behaviour, VersionRule
-from groupcheck.model.profiles import PARTS, PROFILES
+from groupcheck.model.profiles import PARTS
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Advance
 from groupcheck.model.step import Outcome, Profile
 from groupcheck.model.transition import Input
@@ -151,7 +152,7 @@ def rules_of(finding: Finding) -> list[VersionRule]:
     What the version does not have is without a source.
     """
     version = finding.sequence.profile
-    known = PROFILES[version].rules
+    known = EVERY_PROFILE[version].rules
     edit = finding.cause.of if isinstance(finding.cause, Sometimes) else finding.cause
     names = [getattr(edit, each, "") for each in ("rule", "first", "second", "behaviour")]
     found = [known[each] for each in names if each in known]

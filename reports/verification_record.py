@@ -11,7 +11,7 @@ import msgspec
 
 from groupcheck import __version__
 from groupcheck.model.edits import as_json
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.sources import link
 from groupcheck.properties.coverage.covered import ProfileCovered
 from groupcheck.properties.findings.finding import Finding
@@ -38,6 +38,7 @@ replace = msgspec.structs.replace
 def result_record(result: Result) -> saved.ResultRecord:
     """The record of a verification."""
     profile = result.settings.profile
+    checked = EVERY_PROFILE[profile]
     covered = result.covered.get(profile, NOTHING)
     made = saved.ResultRecord(
         port=result.port,
@@ -58,7 +59,7 @@ def result_record(result: Result) -> saved.ResultRecord:
         findings_not_reproduced=result.not_reproduced,
         instances=tuple(_with_digest(each, covered) for each in result.instances),
         pairs=tuple(result.pairs),
-        rules=coverage.rules_of(PROFILES[profile], covered.applied) if result.covered else None,
+        rules=coverage.rules_of(checked, covered.applied) if result.covered else None,
         runs=(_run(result),),
         code=result.code,
     )

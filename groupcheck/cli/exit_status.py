@@ -62,15 +62,17 @@ def check_coverage(saved: ResultRecord, status: int, least: float | None) -> Non
         raise CommandError(msg, TOO_LITTLE)
 
 
-def profile_of(name: str) -> Profile:
-    """The profile of that name.
+def profile_of(name: str, *, minors: bool = False) -> Profile:
+    """The profile of that name; with `minors` also one for the check of brokers only.
 
     Raises:
         CommandError: there is none.
     """
     from groupcheck.model.profiles import PROFILES
+    from groupcheck.model.profiles.minors import EVERY_PROFILE
 
-    if name not in PROFILES:
-        msg = f"unknown profile {name!r}; known: {', '.join(PROFILES)}"
+    known = EVERY_PROFILE if minors else PROFILES
+    if name not in known:
+        msg = f"unknown profile {name!r}; known: {', '.join(known)}"
         raise CommandError(msg)
-    return PROFILES[name]
+    return known[name]

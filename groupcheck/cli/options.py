@@ -24,7 +24,7 @@ PORT is the coordinator under test:
                           that the broker reports; offsets are committed for
                           the topics "topic" and "other", or those named
   librdkafka-mock         the mock broker of librdkafka, in real time
-  kafka:VERSION           Apache Kafka 2.4 to 4.4, or 0.10.2, started for the run
+  kafka:VERSION           Apache Kafka 0.10.2, 2.4 to 4.4, started for the run
                           and removed after it; this form and the next four
                           also take ?SETTING=NUMBER&...
   kfake                   the fake cluster of franz-go, in Go

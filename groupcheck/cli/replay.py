@@ -118,11 +118,11 @@ def _check_recording(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
 def _group(recorded: Recorded) -> str:
     """How much was recorded of a group."""
     from groupcheck.model.bodies import shown
-    from groupcheck.model.profiles import PROFILES
+    from groupcheck.model.profiles.minors import EVERY_PROFILE
     from groupcheck.reports.formatting import bounded, counted
 
     steps = counted(recorded.steps, "step")
-    kafka = PROFILES[recorded.profile].kafka
+    kafka = EVERY_PROFILE[recorded.profile].kafka
     return bounded(
         f"recorded   {steps} of group {shown(recorded.group_id)}, checked against {kafka}"
     )

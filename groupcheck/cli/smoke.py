@@ -55,10 +55,10 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.reports.formatting import bounded_lines
 
     if options.profile is not None:
-        profile_of(options.profile)
+        profile_of(options.profile, minors=True)
     with ending_with_message(UnknownPortError, PortUnavailableError), interruptible():
         source = port_source(options.port)
-        profile = profile_of(options.profile or source.profile or PROFILE)
+        profile = profile_of(options.profile or source.profile or PROFILE, minors=True)
         try:
             smoked = smoke(source, profile)
         finally:

@@ -97,7 +97,7 @@ def run(options: argparse.Namespace) -> int:
     from groupcheck.reports.verification_record import result_record
 
     if options.profile is not None:
-        profile_of(options.profile)
+        profile_of(options.profile, minors=True)
     source = _source(options)
     settings = _settings(options, source)
     if options.report is not None:
@@ -182,7 +182,7 @@ def _known(path: Path | None, profile: str) -> tuple[KnownDeviation, ...]:
     from groupcheck.reports.deviations_file import MalformedDeviationsError, read
 
     with ending_with_message(MalformedDeviationsError, action=f"read {path}"):
-        return read(path, profile_of(profile))
+        return read(path, profile_of(profile, minors=True))
 
 
 def _verification(

@@ -13,7 +13,7 @@ from typing import Final, NoReturn
 import pytest
 
 from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.numeric_options import PROFILE
 from groupcheck.properties.result import Settings
 from groupcheck.properties.tolerances import Tolerances
@@ -27,8 +27,8 @@ MARKER: Final = "groupcheck"
 def settings_of(config: pytest.Config, known: str | None = None) -> Settings:
     """The settings of the verification; `known` is the version that the port is known to be."""
     profile = option(config, "profile") or known or PROFILE
-    if profile not in PROFILES:
-        refuse(f"unknown profile {profile!r}; known: {', '.join(PROFILES)}")
+    if profile not in EVERY_PROFILE:
+        refuse(f"unknown profile {profile!r}; known: {', '.join(EVERY_PROFILE)}")
     names = ("members", "examples", "steps", "seed", "max_findings")
     numbers = {name: _number(config, name) for name in names}
     given = config.getoption("--hypothesis-seed", None)

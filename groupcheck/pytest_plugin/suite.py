@@ -11,7 +11,7 @@ from typing import Final, NoReturn, cast
 import pytest
 
 from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.coverage.covered import MalformedCoverageError
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 from groupcheck.properties.ports.source import (
@@ -63,7 +63,7 @@ class Suite:
         if self._source is not None:
             self.settings = settings_of(config, self._source.profile)
         self.real_time = self._source is not None and self._source.real_time
-        kafka = PROFILES[self.settings.profile].kafka
+        kafka = EVERY_PROFILE[self.settings.profile].kafka
         self._summary = Summary(kafka, self.expected, self.directory)
         self._fixed: list[str] = []
         self._runs: dict[str, Run] = {}

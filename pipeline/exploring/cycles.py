@@ -17,7 +17,7 @@ from scipy.sparse.csgraph import connected_components
 
 from groupcheck.model.engine.lasso import MarkedStep
 from groupcheck.model.exploring.fingerprint import KEY_BYTES
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, arrow, table
 from groupcheck.properties.temporal import liveness
 from groupcheck.properties.temporal.liveness import TICK, allowances, marks, shortest_cycle
@@ -71,7 +71,7 @@ def _cycle(profile: str, rows: pa.Table) -> pa.Table:
     """The cycle of one property."""
     prop, graph = _PROPERTIES[rows["property"][0].as_py()], _graph(rows)
     legs: list[dict[str, Any]] = []
-    for why in allowances(PROFILES[profile], prop):
+    for why in allowances(EVERY_PROFILE[profile], prop):
         taking = graph.covers == 0
         if why is not None:
             taking |= graph.covers & (1 << why) != 0

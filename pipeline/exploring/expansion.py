@@ -21,7 +21,7 @@ from groupcheck.model.exploring.fingerprint import key, read, written
 from groupcheck.model.exploring.projection import project
 from groupcheck.model.instances.inputs import Feature, action
 from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Advance, Coordinator
 from groupcheck.pipeline.schemas import BINARY, BOOL, INT, LONG, STRING, arrow, one_of, table
 from groupcheck.properties.temporal import safety
@@ -75,7 +75,7 @@ class Which(NamedTuple):
         """The model instance."""
         named = () if self.features else (self.space,)
         features = frozenset(map(Feature, self.features))
-        settings = Settings(PROFILES[self.profile], self.members, named)
+        settings = Settings(EVERY_PROFILE[self.profile], self.members, named)
         settings = settings._replace(features=features, generations=self.generations)
         return chosen(settings)[self.space]
 

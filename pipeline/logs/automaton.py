@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from groupcheck.model.engine.exploration import Frontier, Seen
 from groupcheck.model.exploring.projection import ABSENT, state_of
 from groupcheck.model.instances.instance import Instance, instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Coordinator, Serving
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
@@ -237,7 +237,7 @@ class StateSets:
 @cache
 def automaton(name: str) -> LogAutomaton:
     """The automaton of a version; a process makes it once."""
-    return LogAutomaton(_all_shown(PROFILES[name]))
+    return LogAutomaton(_all_shown(EVERY_PROFILE[name]))
 
 
 def _all_shown(profile: Profile) -> Iterator[Shown]:

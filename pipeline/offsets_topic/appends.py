@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from groupcheck.model.instances.inputs import TOPIC
 from groupcheck.model.instances.log_derived import log_instance
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Coordinator, GroupRecord, Member
 from groupcheck.model.storing.appended import (
     Appended,
@@ -124,7 +124,7 @@ class _Walk:
     """
 
     def __init__(self, profile: str) -> None:
-        self._space = log_instance(PROFILES[profile])
+        self._space = log_instance(EVERY_PROFILE[profile])
         self._config = self._space.config
         self._numbers: dict[tuple[Coordinator, int], int] = {}
         self._open: list[tuple[Coordinator, int]] = []

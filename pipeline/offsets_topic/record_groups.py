@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.storing.records import TOMBSTONES_END_TRANSACTIONS
 from groupcheck.pipeline.offsets_topic.appends import (
     ABORTED,
@@ -67,7 +67,7 @@ class RecordChecker:
     def __init__(self, profile: str, sees: frozenset[str] | None, *, before: bool) -> None:
         self._automaton = profile, sees
         self._sets, initial = subsets(profile, sees)
-        self._removal_ends = TOMBSTONES_END_TRANSACTIONS.holds_in(PROFILES[profile].version)
+        self._removal_ends = TOMBSTONES_END_TRANSACTIONS.holds_in(EVERY_PROFILE[profile].version)
         start = self._sets.all if before else initial
         self._at: dict[Where | None, int] = {None: start}
         self._last: Recorded | None = None if before else NOTHING

@@ -9,7 +9,7 @@ import json
 from typing import Final
 
 from groupcheck.model.bodies import MalformedBodyError, encode_record
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, Tables
 from groupcheck.properties.histories.events import Event, recording_lines
 from groupcheck.properties.histories.history import from_zero
@@ -60,7 +60,7 @@ class PartialReplay(HistoryReplay):
         groups = from_zero([self._history.history()])
         open_appends, broker = self._history.open_appends, self.header["config"]
         checked = check_groups(
-            Noted(PROFILES[self.profile], broker, groups, open_appends, exact=True),
+            Noted(EVERY_PROFILE[self.profile], broker, groups, open_appends, exact=True),
             EXACT,
             MOST_POINTS,
         )

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from groupcheck.model.bodies import encode_record
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Coordinator
 from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, rule_rows
@@ -37,7 +37,7 @@ class Replay(HistoryReplay, Observer):
         super().__init__(opened, self.observed)
         self.checker = GroupChecker(opened, self)
         config = self.checker.checker.run.oracle.config
-        self._steady = SteadyState(PROFILES[self.profile], config, self.observed)
+        self._steady = SteadyState(EVERY_PROFILE[self.profile], config, self.observed)
         self._since: int | None = None  # the first line that was checked, if not all are
         # For the recording of a finding: an event by itself, or a run of known pairs.
         self._kept: list[list[Event]] | None = []
@@ -213,7 +213,7 @@ def finding_row(finding: Finding, lines: Mapping[int, int], events: list[int]) -
         events: the lines of its events.
 
     """
-    rules = PROFILES[finding.sequence.profile].rules
+    rules = EVERY_PROFILE[finding.sequence.profile].rules
     difference = finding.difference
     number = difference.request_id if difference else None
     requests = {

@@ -14,7 +14,7 @@ from typing import Any
 
 from pyarrow import fs
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.step import Profile
 from groupcheck.pipeline.sources import place
 
@@ -64,7 +64,7 @@ class Versions:
 
 class _Pickler(pickle.Pickler):
     def reducer_override(self, obj: Any) -> Any:  # noqa: ANN401 - as pickle has it
-        if isinstance(obj, Profile) and PROFILES.get(obj.name) is obj:
+        if isinstance(obj, Profile) and EVERY_PROFILE.get(obj.name) is obj:
             return _profile, (obj.name,)
         if isinstance(obj, MappingProxyType):
             return MappingProxyType, (dict(obj),)
@@ -72,7 +72,7 @@ class _Pickler(pickle.Pickler):
 
 
 def _profile(name: str) -> Profile:
-    return PROFILES[name]
+    return EVERY_PROFILE[name]
 
 
 def checkpoint(state: Any) -> bytes:  # noqa: ANN401 - any state

@@ -49,7 +49,8 @@ class Release(NamedTuple):
     """A release of Apache Kafka: the newest patch of a minor version.
 
     `profile` is the version to check it against, `java` the oldest Java for it, `scala` the
-    version of Scala that it is built for, `lacks` the settings that it does not have.
+    version of Scala that it is built for, `lacks` the settings that it does not have, `protocol`
+    its inter.broker.protocol.version, if it is not its own.
     """
 
     minor: str
@@ -59,6 +60,7 @@ class Release(NamedTuple):
     has_zookeeper: bool
     scala: str = "2.13"
     lacks: tuple[str, ...] = ()
+    protocol: str = ""
 
     @property
     def title(self) -> str:
@@ -66,28 +68,29 @@ class Release(NamedTuple):
         return f"Apache Kafka {self.kafka}"
 
 
-# Without ZooKeeper from 3.3 on, the first version that recommends that (KIP-833).
+# Without ZooKeeper from 3.3 on, the first version that recommends that (KIP-833). With ZooKeeper,
+# the only thread of 3.0 for requests would wait for itself when it needs producer ids (KIP-730).
 RELEASES: Final = (
     Release("4.4", "4.4.0", "4.1", 17, has_zookeeper=False),
     Release("4.3", "4.3.1", "4.1", 17, has_zookeeper=False),
     Release("4.2", "4.2.2", "4.1", 17, has_zookeeper=False),
     Release("4.1", "4.1.2", "4.1", 17, has_zookeeper=False),
     Release("4.0", "4.0.2", "4.1", 17, has_zookeeper=False),
-    Release("3.9", "3.9.2", "2.7", 8, has_zookeeper=False),
-    Release("3.8", "3.8.1", "2.7", 8, has_zookeeper=False),
-    Release("3.7", "3.7.2", "2.7", 8, has_zookeeper=False),
-    Release("3.6", "3.6.2", "2.7", 8, has_zookeeper=False),
-    Release("3.5", "3.5.2", "2.7", 8, has_zookeeper=False),
-    Release("3.4", "3.4.1", "2.7", 8, has_zookeeper=False),
-    Release("3.3", "3.3.2", "2.7", 8, has_zookeeper=False),
-    Release("3.2", "3.2.3", "2.7", 8, has_zookeeper=True),
-    Release("3.1", "3.1.2", "2.7", 8, has_zookeeper=True),
-    Release("3.0", "3.0.2", "2.7", 8, has_zookeeper=True),
-    Release("2.8", "2.8.2", "2.7", 8, has_zookeeper=True),
+    Release("3.9", "3.9.2", "3.9", 8, has_zookeeper=False),
+    Release("3.8", "3.8.1", "3.9", 8, has_zookeeper=False),
+    Release("3.7", "3.7.2", "3.7", 8, has_zookeeper=False),
+    Release("3.6", "3.6.2", "3.6", 8, has_zookeeper=False),
+    Release("3.5", "3.5.2", "3.6", 8, has_zookeeper=False),
+    Release("3.4", "3.4.1", "3.6", 8, has_zookeeper=False),
+    Release("3.3", "3.3.2", "3.6", 8, has_zookeeper=False),
+    Release("3.2", "3.2.3", "3.2", 8, has_zookeeper=True, protocol="2.8"),
+    Release("3.1", "3.1.2", "3.2", 8, has_zookeeper=True, protocol="2.8"),
+    Release("3.0", "3.0.2", "3.2", 8, has_zookeeper=True, protocol="2.8"),
+    Release("2.8", "2.8.2", "2.8", 8, has_zookeeper=True),
     Release("2.7", "2.7.2", "2.7", 8, has_zookeeper=True),
     Release("2.6", "2.6.3", "2.7", 8, has_zookeeper=True),
-    Release("2.5", "2.5.1", "2.7", 8, has_zookeeper=True),
-    Release("2.4", "2.4.1", "2.7", 8, has_zookeeper=True),
+    Release("2.5", "2.5.1", "2.5", 8, has_zookeeper=True),
+    Release("2.4", "2.4.1", "2.4", 8, has_zookeeper=True),
     Release("0.10.2", "0.10.2.2", "0.10.2", 8, has_zookeeper=True, scala="2.12", lacks=NOT_IN_0_10),
 )
 
@@ -125,6 +128,8 @@ def _launch(
         "advertised.listeners": listener,
         "log.dirs": programs.folder / "data",
     }
+    if release.protocol:
+        broker["inter.broker.protocol.version"] = release.protocol
     if release.has_zookeeper:
         files = {"dataDir": programs.folder / "zookeeper", "clientPort": other, **ZOOKEEPER}
         path = programs.write("zookeeper.properties", _properties(files))

@@ -17,7 +17,8 @@ from groupcheck.model.engine.edits import (
     about,
 )
 from groupcheck.model.engine.rules import Version
-from groupcheck.model.profiles import GENERATION, PROFILES
+from groupcheck.model.profiles import GENERATION
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import tables_of
 from groupcheck.model.vocabulary import Request, Response
@@ -65,7 +66,7 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
             far = {"", *ObservedTest.of(finding).tried(model)} - beside - applied
             found = (each for each in edits if about(each) in far)
         case Stage.INSTEAD:
-            kafka = PROFILES[model.name].version
+            kafka = EVERY_PROFILE[model.name].version
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)

@@ -12,7 +12,7 @@ from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.rules import Version
 from groupcheck.model.exploring.canonical import Frame
 from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Coordinator
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
@@ -63,7 +63,7 @@ class ObservedTest(NamedTuple):
 
     def tried(self, model: Profile) -> set[str]:
         """The rules that Kafka or a model applies in the test, those beside, and the procedures."""
-        kafka = PROFILES[model.name]
+        kafka = EVERY_PROFILE[model.name]
         applied = self.applied(model, kafka)
         tables = (frozenset(rule.id for rule in table) for table in kafka.version.tables.values())
         beside = frozenset[str]().union(

@@ -21,7 +21,7 @@ from groupcheck.model.edits import as_json
 from groupcheck.model.engine.edits import Edit
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.step import Profile
 from groupcheck.properties.deviations.deviating import deviating, deviations_of
 from groupcheck.properties.findings.finding import Finding, keep
@@ -216,7 +216,7 @@ def _begin(  # noqa: PLR0913, PLR0917 - what makes a bulk
     """Make ready to do parts."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who has begun it
     gc.set_threshold(50_000)
-    profile = PROFILES[profile_name]
+    profile = EVERY_PROFILE[profile_name]
     profile = deviating(profile, deviations_of(profile, deviations))
     spaces = {name: explore(each._replace(profile=profile)) for name, each in instances.items()}
     bulk = Bulk(port_source(spec, seed=seed), profile, spaces, seed, walks, steps)

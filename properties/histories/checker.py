@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from groupcheck.model.bodies import Json, MalformedBodyError, shown
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Advance, Cleanup, Coordinator, HoldAppends, ReleaseAppends
 from groupcheck.model.storing.committed import ANSWERS_WAIT
 from groupcheck.model.transition import Input
@@ -151,7 +151,7 @@ class GroupChecker:
         self.steps = self.accepted = 0
         self.now_ms = 0
         self._asked: set[int] = set()  # requests without a response since the state is unknown
-        self._waits = ANSWERS_WAIT.holds_in(PROFILES[self.profile].version)
+        self._waits = ANSWERS_WAIT.holds_in(EVERY_PROFILE[self.profile].version)
         self._open: Exchange | None = None  # more responses may follow
         self._waiting: list[Exchange] = []
         self._holding = False

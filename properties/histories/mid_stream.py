@@ -22,7 +22,7 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.rules.members import PARK_JOIN, TAKE_TIMEOUTS
 from groupcheck.model.rules.timers import due
 from groupcheck.model.state import (
@@ -67,7 +67,7 @@ class MidStreamChecker(ExchangeChecker):
 
     def __init__(self, profile: str, broker: Mapping[str, int], now_ms: int = 0) -> None:
         super().__init__(profile, broker)
-        self._profile = PROFILES[profile]
+        self._profile = EVERY_PROFILE[profile]
         self._broker = broker
         self.now_ms = now_ms
         self._holding = False

@@ -7,7 +7,7 @@ from typing import Final, NamedTuple
 
 from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.instances.inputs import NOBODY
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response
@@ -66,7 +66,7 @@ class ExchangeChecker:
 
     def begin(self, profile: str, broker: Mapping[str, int]) -> None:
         """Start, or restart, without a group."""
-        self.run = Checks(PROFILES[profile], broker)
+        self.run = Checks(EVERY_PROFILE[profile], broker)
         oracle = self.run.oracle  # groups of one partition are recorded together
         oracle.config = oracle.config._replace(shares_partition=True)
 

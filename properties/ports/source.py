@@ -97,7 +97,7 @@ def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> 
         from groupcheck.properties.brokers.apache import RELEASES
 
         minors = ", ".join(each.minor for each in RELEASES)
-        msg = f"unknown PORT {spec!r}; groupcheck starts these versions of Apache Kafka: {minors}"
+        msg += f"; VERSION is one of: {minors}"
     raise UnknownPortError(msg)
 
 

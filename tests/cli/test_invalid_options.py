@@ -80,7 +80,9 @@ MESSAGES: Final = {
         for text in ("60", "0s", "-1s", "1.5m", "s")
     },
     "verify builtin --colour": "unrecognized arguments: --colour",
-    "verify builtin --profile 9.9": ("unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.7, 4.1"),
+    "verify builtin --profile 9.9": (
+        "unknown profile '9.9'; known: 0.10.0, 0.10.2, 2.4, 2.5, 2.7, 2.8, 3.2, 3.6, 3.7, 3.9, 4.1"
+    ),
     **{
         f"verify builtin --seed={text}": f"argument --seed: {text!r} {SEEDS}"
         for text in ("-1", "9223372036854775808", "1.5", "x")

@@ -143,7 +143,10 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         (["[1]"], "t:1: not a JSON object"),
         (["{}"], "t:1: not the first line of a trace of format 1"),
         ([_header(trace="true")], "t:1: not the first line of a trace of format 1"),
-        ([_header('"9.9"')], r"t:1: unknown profile '9.9' \(known: 0.10.0, 0.10.2, 2.7, 4.1\)"),
+        (
+            [_header('"9.9"')],
+            r"t:1: unknown profile '9.9' \(known: 0.10.0, 0.10.2, 2.4, 2.5, .*4.1\)",
+        ),
         ([_header("[]")], r"t:1: unknown profile \[\]"),
         ([_header(config="[]")], "t:1: config must map broker settings"),
         ([_header(config='{"x":1}')], "t:1: config must map broker settings"),

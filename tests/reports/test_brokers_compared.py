@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from brokers_page import Column, Found, page
+from minors_page import MinorRun, minors_page
 
 from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.brokers.apache import RELEASES
 
 
 def column(title: str, profile: str, *found: Found, rules: tuple[str, ...]) -> Column:
@@ -76,3 +78,14 @@ def test_finding_has_a_line_with_its_shortest_sequence_and_known_cause() -> None
     assert "\nKnown cause of 00000001, 00000002: an old bug.\n" in text
     assert "| 2, by 1 cause |" in text
     assert "### B" not in text
+
+
+def test_run_on_a_minor_version_has_a_row_with_its_unexplained_findings() -> None:
+    release = next(each for each in RELEASES if each.minor == "3.4")
+    kept = {"profile": "3.6", "date": "2026-11-23", "sequences": 1_200, "steps": 30_000}
+    text = minors_page([MinorRun(release, {**kept, "ended_early": ""}, ("an old bug", ""))])
+    row = "| `kafka:3.4` | 3.4.1 | KRaft | 3.6 | 2026-11-23 | 1,200 | 30,000 | 2 | 1 |\n"
+    assert row in text
+    assert "- 3.4 (1 finding): an old bug.\n" in text
+    text = minors_page([MinorRun(release, {**kept, "ended_early": "hung"}, ())])
+    assert "| 0 | 0, ended early |\n" in text

@@ -37,8 +37,8 @@ from support.needs import broker, needs_broker
 # Wide enough for a busy machine: these tests check the order of events only.
 TOLERANCES = Tolerances(late_ms=10_000, answer_ms=30_000, grace_ms=30)
 SEQUENCES = 24
-# Known bugs of a version that its specification does not have (docs/brokers.md).
-KNOWN = {"kafka:2.7": [ErrorCode.UNSUPPORTED_VERSION]}  # KAFKA-14422
+# Known bugs of a version that its specification does not have: KAFKA-14422 (docs/brokers.md).
+KNOWN = {"kafka:2.7": [ErrorCode.UNSUPPORTED_VERSION]}
 # Listens on all interfaces, at two ports; answers one connection at the second with what it reads.
 ECHO = """
 import socket, sys
@@ -67,7 +67,7 @@ respond, broker.speak = broker.speak, fails
 print("listening on 127.0.0.1:%d" % broker.port, flush=True)
 broker.serve_forever(0.01)
 """
-KAFKAS = ("kafka:4.1", "kafka:2.7", "kafka:0.10.2", "serve", "serve:4.1")
+KAFKAS = ("kafka:4.1", "kafka:3.9", "kafka:2.7", "kafka:2.4", "kafka:0.10.2", "serve", "serve:4.1")
 
 
 @pytest.fixture(autouse=True)
