@@ -30,14 +30,17 @@ variables
   failing = NoError,         \* the error of the next append
   log     = NoLog,           \* empty in an instance that never loads it
   committed = AllCommitted,  \* what requests that only read see
+  maxSize = MaxSize,         \* group.max.size of the broker that has the partition
   answers = {},              \* the responses of the last step
   rules   = {};              \* the ids of the rules that the last step applied, if Observed
 
 define
   \* The VIEW of the instances: states that differ in responses and rules are the same.
-  State == <<group, holding, appends, serving, active, failing, log, committed>>
+  State == <<group, holding, appends, serving, active, failing, log, committed,
+             maxSize>>
   Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
             active |-> active, failing |-> failing, log |-> log, committed |-> committed,
+            maxSize |-> maxSize,
             answers |-> {}, rules |-> {}, before |-> group, found |-> group # NoGroup,
             parks |-> NoMember]  \* the member whose JoinGroup this step parks
 
@@ -67,6 +70,7 @@ macro Finish(steps, ticks) begin
     failing := t.failing;
     log     := t.log;
     committed := t.committed;
+    maxSize := t.maxSize;
     answers := t.answers;
     rules   := t.rules;
   end with;
@@ -96,7 +100,7 @@ begin join_group:  \* GC:156
         Reply(ByReason("", "join/loading", "join/not-coordinator"), Refusal(Refused, NoMember));
       elsif IsDead(group) /\ r.memberId # NoMember then                                \* GC:180
         Reply("join/no-group", Refusal("UNKNOWN_MEMBER_ID", r.memberId));
-      elsif IsFull(g, r) then                                                          \* GC:184
+      elsif IsFull(s, r) then                                                          \* GC:184
         Finish(UNION {EndRejectedJoin(t) : t \in RejectFull(Apply(s, "join/group-full"), r)}, 0);
       elsif r.memberId = NoMember then
         if IsInconsistent(g, r) then                                                   \* GC:220
@@ -508,6 +512,16 @@ begin load:  \* GMM:558
   end while;
 end process
 
+process Configure = "Configure"
+begin configure:  \* GC:1357
+  while TRUE do
+    await Resizes /\ serving # "served";
+    with size \in {1, 2} do
+      Finish({[Applied("failover/configured") EXCEPT !.maxSize = size]}, 0);
+    end with;
+  end while;
+end process
+
 process Shutdown = "Shutdown"
 begin shutdown:  \* GC:118
   while TRUE do
@@ -517,14 +531,16 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-571b40485022ed4954382c44233e31d7
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-5dd3883d3f7cd5ace19e5fb3457b9b4d
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
-          answers, rules
+          maxSize, answers, rules
 
 (* define statement *)
-State == <<group, holding, appends, serving, active, failing, log, committed>>
+State == <<group, holding, appends, serving, active, failing, log, committed,
+           maxSize>>
 Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
           active |-> active, failing |-> failing, log |-> log, committed |-> committed,
+          maxSize |-> maxSize,
           answers |-> {}, rules |-> {}, before |-> group, found |-> group # NoGroup,
           parks |-> NoMember]
 
@@ -544,9 +560,9 @@ Moved(outcomes) == IF active THEN outcomes ELSE {Applied("failover/not-active")}
 
 
 vars == << group, holding, appends, serving, active, failing, log, committed, 
-           answers, rules >>
+           maxSize, answers, rules >>
 
-ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"Cleanup"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Shutdown"}
+ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"Cleanup"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Configure"} \cup {"Shutdown"}
 
 Init == (* Global variables *)
         /\ group = NoGroup
@@ -557,6 +573,7 @@ Init == (* Global variables *)
         /\ failing = NoError
         /\ log = NoLog
         /\ committed = AllCommitted
+        /\ maxSize = MaxSize
         /\ answers = {}
         /\ rules = {}
 
@@ -573,6 +590,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                 /\ failing' = t.failing
                                 /\ log' = t.log
                                 /\ committed' = t.committed
+                                /\ maxSize' = t.maxSize
                                 /\ answers' = t.answers
                                 /\ rules' = t.rules
                       ELSE /\ IF r.groupId = ""
@@ -585,6 +603,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                            /\ failing' = t.failing
                                            /\ log' = t.log
                                            /\ committed' = t.committed
+                                           /\ maxSize' = t.maxSize
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
                                  ELSE /\ IF IsRefused /\ ~RuntimeChecksLast
@@ -597,6 +616,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                       /\ failing' = t.failing
                                                       /\ log' = t.log
                                                       /\ committed' = t.committed
+                                                      /\ maxSize' = t.maxSize
                                                       /\ answers' = t.answers
                                                       /\ rules' = t.rules
                                             ELSE /\ IF r.sessionTicks = 0
@@ -609,6 +629,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                  /\ failing' = t.failing
                                                                  /\ log' = t.log
                                                                  /\ committed' = t.committed
+                                                                 /\ maxSize' = t.maxSize
                                                                  /\ answers' = t.answers
                                                                  /\ rules' = t.rules
                                                        ELSE /\ IF IsRefused
@@ -621,6 +642,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                             /\ failing' = t.failing
                                                                             /\ log' = t.log
                                                                             /\ committed' = t.committed
+                                                                            /\ maxSize' = t.maxSize
                                                                             /\ answers' = t.answers
                                                                             /\ rules' = t.rules
                                                                   ELSE /\ IF IsDead(group) /\ r.memberId # NoMember
@@ -633,9 +655,10 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                        /\ failing' = t.failing
                                                                                        /\ log' = t.log
                                                                                        /\ committed' = t.committed
+                                                                                       /\ maxSize' = t.maxSize
                                                                                        /\ answers' = t.answers
                                                                                        /\ rules' = t.rules
-                                                                             ELSE /\ IF IsFull(g, r)
+                                                                             ELSE /\ IF IsFull(s, r)
                                                                                         THEN /\ \E t \in Outcomes((UNION {EndRejectedJoin(t) : t \in RejectFull(Apply(s, "join/group-full"), r)}), 0):
                                                                                                   /\ group' = t.group
                                                                                                   /\ holding' = t.holding
@@ -645,6 +668,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                   /\ failing' = t.failing
                                                                                                   /\ log' = t.log
                                                                                                   /\ committed' = t.committed
+                                                                                                  /\ maxSize' = t.maxSize
                                                                                                   /\ answers' = t.answers
                                                                                                   /\ rules' = t.rules
                                                                                         ELSE /\ IF r.memberId = NoMember
@@ -659,6 +683,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ failing' = t.failing
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ committed' = t.committed
+                                                                                                                        /\ maxSize' = t.maxSize
                                                                                                                         /\ answers' = t.answers
                                                                                                                         /\ rules' = t.rules
                                                                                                               ELSE /\ IF StaticMemberId(g, r.instance) # NoMember
@@ -671,6 +696,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ failing' = t.failing
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ committed' = t.committed
+                                                                                                                                   /\ maxSize' = t.maxSize
                                                                                                                                    /\ answers' = t.answers
                                                                                                                                    /\ rules' = t.rules
                                                                                                                          ELSE /\ IF r.givesId /\ r.instance = NoInstance
@@ -684,6 +710,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ failing' = t.failing
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
+                                                                                                                                              /\ maxSize' = t.maxSize
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
                                                                                                                                     ELSE /\ \E t \in Outcomes((EndJoin(UNION {AddMember(Apply(s, "join/new-member"), n, r)
@@ -696,6 +723,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ failing' = t.failing
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
+                                                                                                                                              /\ maxSize' = t.maxSize
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
                                                                                                    ELSE /\ IF IsInconsistent(g, r)
@@ -708,6 +736,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ failing' = t.failing
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ committed' = t.committed
+                                                                                                                        /\ maxSize' = t.maxSize
                                                                                                                         /\ answers' = t.answers
                                                                                                                         /\ rules' = t.rules
                                                                                                               ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
@@ -721,6 +750,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ failing' = t.failing
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ committed' = t.committed
+                                                                                                                                   /\ maxSize' = t.maxSize
                                                                                                                                    /\ answers' = t.answers
                                                                                                                                    /\ rules' = t.rules
                                                                                                                          ELSE /\ IF r.memberId \in DOMAIN g.pending
@@ -733,6 +763,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ failing' = t.failing
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
+                                                                                                                                              /\ maxSize' = t.maxSize
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
                                                                                                                                     ELSE /\ IF IsFenced(g, r)
@@ -746,6 +777,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                          /\ failing' = t.failing
                                                                                                                                                          /\ log' = t.log
                                                                                                                                                          /\ committed' = t.committed
+                                                                                                                                                         /\ maxSize' = t.maxSize
                                                                                                                                                          /\ answers' = t.answers
                                                                                                                                                          /\ rules' = t.rules
                                                                                                                                                ELSE /\ IF r.instance # NoInstance /\ StaticMemberId(g, r.instance) = NoMember
@@ -759,6 +791,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                     /\ failing' = t.failing
                                                                                                                                                                     /\ log' = t.log
                                                                                                                                                                     /\ committed' = t.committed
+                                                                                                                                                                    /\ maxSize' = t.maxSize
                                                                                                                                                                     /\ answers' = t.answers
                                                                                                                                                                     /\ rules' = t.rules
                                                                                                                                                           ELSE /\ IF r.memberId \notin DOMAIN g.members
@@ -772,6 +805,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                /\ failing' = t.failing
                                                                                                                                                                                /\ log' = t.log
                                                                                                                                                                                /\ committed' = t.committed
+                                                                                                                                                                               /\ maxSize' = t.maxSize
                                                                                                                                                                                /\ answers' = t.answers
                                                                                                                                                                                /\ rules' = t.rules
                                                                                                                                                                      ELSE /\ IF g.state = "PreparingRebalance"
@@ -784,6 +818,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                           /\ failing' = t.failing
                                                                                                                                                                                           /\ log' = t.log
                                                                                                                                                                                           /\ committed' = t.committed
+                                                                                                                                                                                          /\ maxSize' = t.maxSize
                                                                                                                                                                                           /\ answers' = t.answers
                                                                                                                                                                                           /\ rules' = t.rules
                                                                                                                                                                                 ELSE /\ IF g.state = "CompletingRebalance" /\ IsUnchanged(g, r)
@@ -796,6 +831,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                      /\ failing' = t.failing
                                                                                                                                                                                                      /\ log' = t.log
                                                                                                                                                                                                      /\ committed' = t.committed
+                                                                                                                                                                                                     /\ maxSize' = t.maxSize
                                                                                                                                                                                                      /\ answers' = t.answers
                                                                                                                                                                                                      /\ rules' = t.rules
                                                                                                                                                                                            ELSE /\ IF g.state = "CompletingRebalance"
@@ -808,6 +844,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                 /\ failing' = t.failing
                                                                                                                                                                                                                 /\ log' = t.log
                                                                                                                                                                                                                 /\ committed' = t.committed
+                                                                                                                                                                                                                /\ maxSize' = t.maxSize
                                                                                                                                                                                                                 /\ answers' = t.answers
                                                                                                                                                                                                                 /\ rules' = t.rules
                                                                                                                                                                                                       ELSE /\ IF g.leader = r.memberId
@@ -820,6 +857,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                            /\ failing' = t.failing
                                                                                                                                                                                                                            /\ log' = t.log
                                                                                                                                                                                                                            /\ committed' = t.committed
+                                                                                                                                                                                                                           /\ maxSize' = t.maxSize
                                                                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                                                                            /\ rules' = t.rules
                                                                                                                                                                                                                  ELSE /\ IF ~IsUnchanged(g, r)
@@ -832,6 +870,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ failing' = t.failing
                                                                                                                                                                                                                                       /\ log' = t.log
                                                                                                                                                                                                                                       /\ committed' = t.committed
+                                                                                                                                                                                                                                      /\ maxSize' = t.maxSize
                                                                                                                                                                                                                                       /\ answers' = t.answers
                                                                                                                                                                                                                                       /\ rules' = t.rules
                                                                                                                                                                                                                             ELSE /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/repeated-stable"), (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
@@ -843,6 +882,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ failing' = t.failing
                                                                                                                                                                                                                                       /\ log' = t.log
                                                                                                                                                                                                                                       /\ committed' = t.committed
+                                                                                                                                                                                                                                      /\ maxSize' = t.maxSize
                                                                                                                                                                                                                                       /\ answers' = t.answers
                                                                                                                                                                                                                                       /\ rules' = t.rules
 
@@ -857,6 +897,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                             /\ failing' = t.failing
                             /\ log' = t.log
                             /\ committed' = t.committed
+                            /\ maxSize' = t.maxSize
                             /\ answers' = t.answers
                             /\ rules' = t.rules
                   ELSE /\ IF IsEmptyGroupId(r)
@@ -869,6 +910,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                        /\ failing' = t.failing
                                        /\ log' = t.log
                                        /\ committed' = t.committed
+                                       /\ maxSize' = t.maxSize
                                        /\ answers' = t.answers
                                        /\ rules' = t.rules
                              ELSE /\ IF IsRefused
@@ -881,6 +923,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                   /\ failing' = t.failing
                                                   /\ log' = t.log
                                                   /\ committed' = t.committed
+                                                  /\ maxSize' = t.maxSize
                                                   /\ answers' = t.answers
                                                   /\ rules' = t.rules
                                         ELSE /\ IF IsDead(group) \/ r.groupId = ""
@@ -893,6 +936,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                              /\ failing' = t.failing
                                                              /\ log' = t.log
                                                              /\ committed' = t.committed
+                                                             /\ maxSize' = t.maxSize
                                                              /\ answers' = t.answers
                                                              /\ rules' = t.rules
                                                    ELSE /\ IF EmptyRefusesSync /\ group.state = "Empty"
@@ -905,6 +949,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                         /\ failing' = t.failing
                                                                         /\ log' = t.log
                                                                         /\ committed' = t.committed
+                                                                        /\ maxSize' = t.maxSize
                                                                         /\ answers' = t.answers
                                                                         /\ rules' = t.rules
                                                               ELSE /\ IF IsUnknownInstance(group, r)
@@ -917,6 +962,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                    /\ failing' = t.failing
                                                                                    /\ log' = t.log
                                                                                    /\ committed' = t.committed
+                                                                                   /\ maxSize' = t.maxSize
                                                                                    /\ answers' = t.answers
                                                                                    /\ rules' = t.rules
                                                                          ELSE /\ IF IsFenced(group, r)
@@ -929,6 +975,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                               /\ failing' = t.failing
                                                                                               /\ log' = t.log
                                                                                               /\ committed' = t.committed
+                                                                                              /\ maxSize' = t.maxSize
                                                                                               /\ answers' = t.answers
                                                                                               /\ rules' = t.rules
                                                                                     ELSE /\ IF r.memberId \notin DOMAIN group.members
@@ -941,6 +988,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                          /\ failing' = t.failing
                                                                                                          /\ log' = t.log
                                                                                                          /\ committed' = t.committed
+                                                                                                         /\ maxSize' = t.maxSize
                                                                                                          /\ answers' = t.answers
                                                                                                          /\ rules' = t.rules
                                                                                                ELSE /\ IF r.generation # group.generation
@@ -953,6 +1001,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                     /\ failing' = t.failing
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ committed' = t.committed
+                                                                                                                    /\ maxSize' = t.maxSize
                                                                                                                     /\ answers' = t.answers
                                                                                                                     /\ rules' = t.rules
                                                                                                           ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
@@ -965,6 +1014,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                /\ failing' = t.failing
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
+                                                                                                                               /\ maxSize' = t.maxSize
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
                                                                                                                      ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
@@ -978,6 +1028,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                           /\ failing' = t.failing
                                                                                                                                           /\ log' = t.log
                                                                                                                                           /\ committed' = t.committed
+                                                                                                                                          /\ maxSize' = t.maxSize
                                                                                                                                           /\ answers' = t.answers
                                                                                                                                           /\ rules' = t.rules
                                                                                                                                 ELSE /\ IF group.state = "PreparingRebalance"
@@ -990,6 +1041,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                      /\ failing' = t.failing
                                                                                                                                                      /\ log' = t.log
                                                                                                                                                      /\ committed' = t.committed
+                                                                                                                                                     /\ maxSize' = t.maxSize
                                                                                                                                                      /\ answers' = t.answers
                                                                                                                                                      /\ rules' = t.rules
                                                                                                                                            ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
@@ -1003,6 +1055,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                 /\ failing' = t.failing
                                                                                                                                                                 /\ log' = t.log
                                                                                                                                                                 /\ committed' = t.committed
+                                                                                                                                                                /\ maxSize' = t.maxSize
                                                                                                                                                                 /\ answers' = t.answers
                                                                                                                                                                 /\ rules' = t.rules
                                                                                                                                                       ELSE /\ IF group.state = "CompletingRebalance"
@@ -1016,6 +1069,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                            /\ failing' = t.failing
                                                                                                                                                                            /\ log' = t.log
                                                                                                                                                                            /\ committed' = t.committed
+                                                                                                                                                                           /\ maxSize' = t.maxSize
                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                            /\ rules' = t.rules
                                                                                                                                                                  ELSE /\ \E t \in Outcomes(({Answer(NoteSyncedInStable(Applied("sync/stable"), r.memberId),
@@ -1030,6 +1084,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                            /\ failing' = t.failing
                                                                                                                                                                            /\ log' = t.log
                                                                                                                                                                            /\ committed' = t.committed
+                                                                                                                                                                           /\ maxSize' = t.maxSize
                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                            /\ rules' = t.rules
 
@@ -1044,6 +1099,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                             /\ failing' = t.failing
                             /\ log' = t.log
                             /\ committed' = t.committed
+                            /\ maxSize' = t.maxSize
                             /\ answers' = t.answers
                             /\ rules' = t.rules
                   ELSE /\ IF IsRefused
@@ -1056,6 +1112,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                        /\ failing' = t.failing
                                        /\ log' = t.log
                                        /\ committed' = t.committed
+                                       /\ maxSize' = t.maxSize
                                        /\ answers' = t.answers
                                        /\ rules' = t.rules
                              ELSE /\ IF IsDead(group) \/ r.groupId = ""
@@ -1068,6 +1125,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                   /\ failing' = t.failing
                                                   /\ log' = t.log
                                                   /\ committed' = t.committed
+                                                  /\ maxSize' = t.maxSize
                                                   /\ answers' = t.answers
                                                   /\ rules' = t.rules
                                         ELSE /\ IF IsUnknownInstance(group, r)
@@ -1080,6 +1138,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                              /\ failing' = t.failing
                                                              /\ log' = t.log
                                                              /\ committed' = t.committed
+                                                             /\ maxSize' = t.maxSize
                                                              /\ answers' = t.answers
                                                              /\ rules' = t.rules
                                                    ELSE /\ IF IsFenced(group, r)
@@ -1092,6 +1151,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                         /\ failing' = t.failing
                                                                         /\ log' = t.log
                                                                         /\ committed' = t.committed
+                                                                        /\ maxSize' = t.maxSize
                                                                         /\ answers' = t.answers
                                                                         /\ rules' = t.rules
                                                               ELSE /\ IF ~HeartbeatsInPreparing /\ group.state # "Stable"
@@ -1104,6 +1164,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                    /\ failing' = t.failing
                                                                                    /\ log' = t.log
                                                                                    /\ committed' = t.committed
+                                                                                   /\ maxSize' = t.maxSize
                                                                                    /\ answers' = t.answers
                                                                                    /\ rules' = t.rules
                                                                          ELSE /\ IF r.memberId \notin DOMAIN group.members
@@ -1116,6 +1177,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                               /\ failing' = t.failing
                                                                                               /\ log' = t.log
                                                                                               /\ committed' = t.committed
+                                                                                              /\ maxSize' = t.maxSize
                                                                                               /\ answers' = t.answers
                                                                                               /\ rules' = t.rules
                                                                                     ELSE /\ IF group.state = "CompletingRebalance" /\ ~HeartbeatsInCompleting
@@ -1128,6 +1190,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                          /\ failing' = t.failing
                                                                                                          /\ log' = t.log
                                                                                                          /\ committed' = t.committed
+                                                                                                         /\ maxSize' = t.maxSize
                                                                                                          /\ answers' = t.answers
                                                                                                          /\ rules' = t.rules
                                                                                                ELSE /\ IF r.generation # group.generation
@@ -1140,6 +1203,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ failing' = t.failing
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ committed' = t.committed
+                                                                                                                    /\ maxSize' = t.maxSize
                                                                                                                     /\ answers' = t.answers
                                                                                                                     /\ rules' = t.rules
                                                                                                           ELSE /\ IF group.state = "PreparingRebalance"
@@ -1153,6 +1217,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ failing' = t.failing
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
+                                                                                                                               /\ maxSize' = t.maxSize
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
                                                                                                                      ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(RestartSession(Applied("heartbeat/alive"), r.memberId),
@@ -1165,6 +1230,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ failing' = t.failing
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
+                                                                                                                               /\ maxSize' = t.maxSize
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
 
@@ -1179,6 +1245,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                              /\ failing' = t.failing
                              /\ log' = t.log
                              /\ committed' = t.committed
+                             /\ maxSize' = t.maxSize
                              /\ answers' = t.answers
                              /\ rules' = t.rules
                    ELSE /\ IF IsRefused
@@ -1191,6 +1258,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                         /\ failing' = t.failing
                                         /\ log' = t.log
                                         /\ committed' = t.committed
+                                        /\ maxSize' = t.maxSize
                                         /\ answers' = t.answers
                                         /\ rules' = t.rules
                               ELSE /\ IF IsDead(group) \/ r.groupId = ""
@@ -1203,6 +1271,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ failing' = t.failing
                                                    /\ log' = t.log
                                                    /\ committed' = t.committed
+                                                   /\ maxSize' = t.maxSize
                                                    /\ answers' = t.answers
                                                    /\ rules' = t.rules
                                          ELSE /\ \E t \in Outcomes((LeaveFrom(Applied(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
@@ -1215,6 +1284,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ failing' = t.failing
                                                    /\ log' = t.log
                                                    /\ committed' = t.committed
+                                                   /\ maxSize' = t.maxSize
                                                    /\ answers' = t.answers
                                                    /\ rules' = t.rules
 
@@ -1229,6 +1299,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                /\ failing' = t.failing
                                /\ log' = t.log
                                /\ committed' = t.committed
+                               /\ maxSize' = t.maxSize
                                /\ answers' = t.answers
                                /\ rules' = t.rules
                      ELSE /\ IF IsRefused
@@ -1241,6 +1312,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                           /\ failing' = t.failing
                                           /\ log' = t.log
                                           /\ committed' = t.committed
+                                          /\ maxSize' = t.maxSize
                                           /\ answers' = t.answers
                                           /\ rules' = t.rules
                                 ELSE /\ IF IsDead(group) /\ r.generation < 0
@@ -1253,6 +1325,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                      /\ failing' = t.failing
                                                      /\ log' = t.log
                                                      /\ committed' = t.committed
+                                                     /\ maxSize' = t.maxSize
                                                      /\ answers' = t.answers
                                                      /\ rules' = t.rules
                                            ELSE /\ IF IsDead(group) /\ ReturnsNotFound
@@ -1265,6 +1338,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                 /\ failing' = t.failing
                                                                 /\ log' = t.log
                                                                 /\ committed' = t.committed
+                                                                /\ maxSize' = t.maxSize
                                                                 /\ answers' = t.answers
                                                                 /\ rules' = t.rules
                                                       ELSE /\ IF IsDead(group)
@@ -1277,6 +1351,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                            /\ failing' = t.failing
                                                                            /\ log' = t.log
                                                                            /\ committed' = t.committed
+                                                                           /\ maxSize' = t.maxSize
                                                                            /\ answers' = t.answers
                                                                            /\ rules' = t.rules
                                                                  ELSE /\ IF IsFenced(group, r)
@@ -1289,6 +1364,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                       /\ failing' = t.failing
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
+                                                                                      /\ maxSize' = t.maxSize
                                                                                       /\ answers' = t.answers
                                                                                       /\ rules' = t.rules
                                                                             ELSE /\ IF group.state = "Empty" /\ r.generation < 0
@@ -1301,6 +1377,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                  /\ failing' = t.failing
                                                                                                  /\ log' = t.log
                                                                                                  /\ committed' = t.committed
+                                                                                                 /\ maxSize' = t.maxSize
                                                                                                  /\ answers' = t.answers
                                                                                                  /\ rules' = t.rules
                                                                                        ELSE /\ IF IsUnknownInstance(group, r)
@@ -1313,6 +1390,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                             /\ failing' = t.failing
                                                                                                             /\ log' = t.log
                                                                                                             /\ committed' = t.committed
+                                                                                                            /\ maxSize' = t.maxSize
                                                                                                             /\ answers' = t.answers
                                                                                                             /\ rules' = t.rules
                                                                                                   ELSE /\ IF CompletingCheckedFirst /\ group.state = "CompletingRebalance"
@@ -1325,6 +1403,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                        /\ failing' = t.failing
                                                                                                                        /\ log' = t.log
                                                                                                                        /\ committed' = t.committed
+                                                                                                                       /\ maxSize' = t.maxSize
                                                                                                                        /\ answers' = t.answers
                                                                                                                        /\ rules' = t.rules
                                                                                                              ELSE /\ IF OnlyMembersCommit /\ r.generation < 0 /\ r.memberId = NoMember
@@ -1337,6 +1416,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                   /\ failing' = t.failing
                                                                                                                                   /\ log' = t.log
                                                                                                                                   /\ committed' = t.committed
+                                                                                                                                  /\ maxSize' = t.maxSize
                                                                                                                                   /\ answers' = t.answers
                                                                                                                                   /\ rules' = t.rules
                                                                                                                         ELSE /\ IF r.memberId \notin DOMAIN group.members
@@ -1349,6 +1429,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                              /\ failing' = t.failing
                                                                                                                                              /\ log' = t.log
                                                                                                                                              /\ committed' = t.committed
+                                                                                                                                             /\ maxSize' = t.maxSize
                                                                                                                                              /\ answers' = t.answers
                                                                                                                                              /\ rules' = t.rules
                                                                                                                                    ELSE /\ IF r.generation # group.generation
@@ -1361,6 +1442,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                         /\ failing' = t.failing
                                                                                                                                                         /\ log' = t.log
                                                                                                                                                         /\ committed' = t.committed
+                                                                                                                                                        /\ maxSize' = t.maxSize
                                                                                                                                                         /\ answers' = t.answers
                                                                                                                                                         /\ rules' = t.rules
                                                                                                                                               ELSE /\ IF group.state = "CompletingRebalance"
@@ -1373,6 +1455,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                                    /\ failing' = t.failing
                                                                                                                                                                    /\ log' = t.log
                                                                                                                                                                    /\ committed' = t.committed
+                                                                                                                                                                   /\ maxSize' = t.maxSize
                                                                                                                                                                    /\ answers' = t.answers
                                                                                                                                                                    /\ rules' = t.rules
                                                                                                                                                          ELSE /\ \E t \in Outcomes((StoreOffsets(RestartSession(Applied("commit/member"), r.memberId), r)), 0):
@@ -1384,6 +1467,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                                    /\ failing' = t.failing
                                                                                                                                                                    /\ log' = t.log
                                                                                                                                                                    /\ committed' = t.committed
+                                                                                                                                                                   /\ maxSize' = t.maxSize
                                                                                                                                                                    /\ answers' = t.answers
                                                                                                                                                                    /\ rules' = t.rules
 
@@ -1398,6 +1482,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ failing' = t.failing
                               /\ log' = t.log
                               /\ committed' = t.committed
+                              /\ maxSize' = t.maxSize
                               /\ answers' = t.answers
                               /\ rules' = t.rules
                     ELSE /\ \E t \in Outcomes((Fetched(Begin, r)), 0):
@@ -1409,6 +1494,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ failing' = t.failing
                               /\ log' = t.log
                               /\ committed' = t.committed
+                              /\ maxSize' = t.maxSize
                               /\ answers' = t.answers
                               /\ rules' = t.rules
 
@@ -1422,6 +1508,7 @@ DescribeGroups == IF IsRefused
                                /\ failing' = t.failing
                                /\ log' = t.log
                                /\ committed' = t.committed
+                               /\ maxSize' = t.maxSize
                                /\ answers' = t.answers
                                /\ rules' = t.rules
                      ELSE /\ \E t \in Outcomes((ReadCommitted(Begin, Described)), 0):
@@ -1433,6 +1520,7 @@ DescribeGroups == IF IsRefused
                                /\ failing' = t.failing
                                /\ log' = t.log
                                /\ committed' = t.committed
+                               /\ maxSize' = t.maxSize
                                /\ answers' = t.answers
                                /\ rules' = t.rules
 
@@ -1448,6 +1536,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                     /\ failing' = t.failing
                                     /\ log' = t.log
                                     /\ committed' = t.committed
+                                    /\ maxSize' = t.maxSize
                                     /\ answers' = t.answers
                                     /\ rules' = t.rules
                           ELSE /\ IF IsEmptyGroupId(r)
@@ -1460,6 +1549,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                /\ failing' = t.failing
                                                /\ log' = t.log
                                                /\ committed' = t.committed
+                                               /\ maxSize' = t.maxSize
                                                /\ answers' = t.answers
                                                /\ rules' = t.rules
                                      ELSE /\ IF IsRefused
@@ -1472,6 +1562,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                           /\ failing' = t.failing
                                                           /\ log' = t.log
                                                           /\ committed' = t.committed
+                                                          /\ maxSize' = t.maxSize
                                                           /\ answers' = t.answers
                                                           /\ rules' = t.rules
                                                 ELSE /\ IF TxnChecksMembers /\ IsDead(group) /\ r.generation >= 0
@@ -1484,6 +1575,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                      /\ failing' = t.failing
                                                                      /\ log' = t.log
                                                                      /\ committed' = t.committed
+                                                                     /\ maxSize' = t.maxSize
                                                                      /\ answers' = t.answers
                                                                      /\ rules' = t.rules
                                                            ELSE /\ IF TxnChecksMembers /\ s.group.state = "Empty" /\ r.generation < 0
@@ -1496,6 +1588,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                 /\ failing' = t.failing
                                                                                 /\ log' = t.log
                                                                                 /\ committed' = t.committed
+                                                                                /\ maxSize' = t.maxSize
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
                                                                       ELSE /\ IF IsUnknownInstance(s.group, r)
@@ -1508,6 +1601,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                            /\ failing' = t.failing
                                                                                            /\ log' = t.log
                                                                                            /\ committed' = t.committed
+                                                                                           /\ maxSize' = t.maxSize
                                                                                            /\ answers' = t.answers
                                                                                            /\ rules' = t.rules
                                                                                  ELSE /\ IF IsFenced(s.group, r)
@@ -1520,6 +1614,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                       /\ failing' = t.failing
                                                                                                       /\ log' = t.log
                                                                                                       /\ committed' = t.committed
+                                                                                                      /\ maxSize' = t.maxSize
                                                                                                       /\ answers' = t.answers
                                                                                                       /\ rules' = t.rules
                                                                                             ELSE /\ IF NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members
@@ -1533,6 +1628,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                  /\ failing' = t.failing
                                                                                                                  /\ log' = t.log
                                                                                                                  /\ committed' = t.committed
+                                                                                                                 /\ maxSize' = t.maxSize
                                                                                                                  /\ answers' = t.answers
                                                                                                                  /\ rules' = t.rules
                                                                                                        ELSE /\ IF NamesGeneration(r) /\ r.generation # s.group.generation
@@ -1546,6 +1642,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ failing' = t.failing
                                                                                                                             /\ log' = t.log
                                                                                                                             /\ committed' = t.committed
+                                                                                                                            /\ maxSize' = t.maxSize
                                                                                                                             /\ answers' = t.answers
                                                                                                                             /\ rules' = t.rules
                                                                                                                   ELSE /\ \E t \in Outcomes((StoreTransaction(Apply(s, "txn-commit/pending"), r)), 0):
@@ -1557,6 +1654,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ failing' = t.failing
                                                                                                                             /\ log' = t.log
                                                                                                                             /\ committed' = t.committed
+                                                                                                                            /\ maxSize' = t.maxSize
                                                                                                                             /\ answers' = t.answers
                                                                                                                             /\ rules' = t.rules
 
@@ -1571,6 +1669,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                          /\ failing' = t.failing
                          /\ log' = t.log
                          /\ committed' = t.committed
+                         /\ maxSize' = t.maxSize
                          /\ answers' = t.answers
                          /\ rules' = t.rules
                ELSE /\ IF WritesMarkers /\ IsRefused
@@ -1583,6 +1682,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                     /\ failing' = t.failing
                                     /\ log' = t.log
                                     /\ committed' = t.committed
+                                    /\ maxSize' = t.maxSize
                                     /\ answers' = t.answers
                                     /\ rules' = t.rules
                           ELSE /\ IF WritesMarkers /\ failing # NoError
@@ -1595,6 +1695,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                /\ failing' = t.failing
                                                /\ log' = t.log
                                                /\ committed' = t.committed
+                                               /\ maxSize' = t.maxSize
                                                /\ answers' = t.answers
                                                /\ rules' = t.rules
                                      ELSE /\ IF ~active
@@ -1608,6 +1709,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                           /\ failing' = t.failing
                                                           /\ log' = t.log
                                                           /\ committed' = t.committed
+                                                          /\ maxSize' = t.maxSize
                                                           /\ answers' = t.answers
                                                           /\ rules' = t.rules
                                                 ELSE /\ IF IsDead(group) \/ ~group.awaitsMarker
@@ -1621,6 +1723,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                      /\ failing' = t.failing
                                                                      /\ log' = t.log
                                                                      /\ committed' = t.committed
+                                                                     /\ maxSize' = t.maxSize
                                                                      /\ answers' = t.answers
                                                                      /\ rules' = t.rules
                                                            ELSE /\ IF r.committed
@@ -1635,6 +1738,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                                 /\ failing' = t.failing
                                                                                 /\ log' = t.log
                                                                                 /\ committed' = t.committed
+                                                                                /\ maxSize' = t.maxSize
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
                                                                       ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(
@@ -1648,6 +1752,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                                 /\ failing' = t.failing
                                                                                 /\ log' = t.log
                                                                                 /\ committed' = t.committed
+                                                                                /\ maxSize' = t.maxSize
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
 
@@ -1662,6 +1767,7 @@ ListGroups == \E r \in ListGroupsRequests:
                              /\ failing' = t.failing
                              /\ log' = t.log
                              /\ committed' = t.committed
+                             /\ maxSize' = t.maxSize
                              /\ answers' = t.answers
                              /\ rules' = t.rules
                    ELSE /\ IF serving = "loading"
@@ -1674,6 +1780,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ failing' = t.failing
                                         /\ log' = t.log
                                         /\ committed' = t.committed
+                                        /\ maxSize' = t.maxSize
                                         /\ answers' = t.answers
                                         /\ rules' = t.rules
                               ELSE /\ \E t \in Outcomes((ReadList(Begin, r)), 0):
@@ -1685,6 +1792,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ failing' = t.failing
                                         /\ log' = t.log
                                         /\ committed' = t.committed
+                                        /\ maxSize' = t.maxSize
                                         /\ answers' = t.answers
                                         /\ rules' = t.rules
 
@@ -1699,6 +1807,7 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                 /\ failing' = t.failing
                                 /\ log' = t.log
                                 /\ committed' = t.committed
+                                /\ maxSize' = t.maxSize
                                 /\ answers' = t.answers
                                 /\ rules' = t.rules
                       ELSE /\ IF committed # AllCommitted
@@ -1712,6 +1821,7 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                            /\ failing' = t.failing
                                            /\ log' = t.log
                                            /\ committed' = t.committed
+                                           /\ maxSize' = t.maxSize
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
                                  ELSE /\ \E t \in Outcomes((Delete(Begin, This)), 0):
@@ -1723,6 +1833,7 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                            /\ failing' = t.failing
                                            /\ log' = t.log
                                            /\ committed' = t.committed
+                                           /\ maxSize' = t.maxSize
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
 
@@ -1737,6 +1848,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                /\ failing' = t.failing
                                /\ log' = t.log
                                /\ committed' = t.committed
+                               /\ maxSize' = t.maxSize
                                /\ answers' = t.answers
                                /\ rules' = t.rules
                      ELSE /\ IF IsRefused
@@ -1750,6 +1862,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                           /\ failing' = t.failing
                                           /\ log' = t.log
                                           /\ committed' = t.committed
+                                          /\ maxSize' = t.maxSize
                                           /\ answers' = t.answers
                                           /\ rules' = t.rules
                                 ELSE /\ IF IsDead(group)
@@ -1762,6 +1875,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                      /\ failing' = t.failing
                                                      /\ log' = t.log
                                                      /\ committed' = t.committed
+                                                     /\ maxSize' = t.maxSize
                                                      /\ answers' = t.answers
                                                      /\ rules' = t.rules
                                            ELSE /\ IF group.state = "Empty"
@@ -1774,6 +1888,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                 /\ failing' = t.failing
                                                                 /\ log' = t.log
                                                                 /\ committed' = t.committed
+                                                                /\ maxSize' = t.maxSize
                                                                 /\ answers' = t.answers
                                                                 /\ rules' = t.rules
                                                       ELSE /\ IF group.protocolType = "consumer" /\ r.topic \in group.subscribed
@@ -1787,6 +1902,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                            /\ failing' = t.failing
                                                                            /\ log' = t.log
                                                                            /\ committed' = t.committed
+                                                                           /\ maxSize' = t.maxSize
                                                                            /\ answers' = t.answers
                                                                            /\ rules' = t.rules
                                                                  ELSE /\ IF group.protocolType = "consumer"
@@ -1799,6 +1915,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ failing' = t.failing
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
+                                                                                      /\ maxSize' = t.maxSize
                                                                                       /\ answers' = t.answers
                                                                                       /\ rules' = t.rules
                                                                             ELSE /\ \E t \in Outcomes(({Answer(Apply(Begin, "offset-delete/not-consumers"), (OffsetDeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
@@ -1810,6 +1927,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ failing' = t.failing
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
+                                                                                      /\ maxSize' = t.maxSize
                                                                                       /\ answers' = t.answers
                                                                                       /\ rules' = t.rules
 
@@ -1823,6 +1941,7 @@ Advance == IF Timed
                         /\ failing' = t.failing
                         /\ log' = t.log
                         /\ committed' = t.committed
+                        /\ maxSize' = t.maxSize
                         /\ answers' = t.answers
                         /\ rules' = t.rules
               ELSE /\ group # NoGroup /\ group.joinTimer.initial
@@ -1835,6 +1954,7 @@ Advance == IF Timed
                         /\ failing' = t.failing
                         /\ log' = t.log
                         /\ committed' = t.committed
+                        /\ maxSize' = t.maxSize
                         /\ answers' = t.answers
                         /\ rules' = t.rules
 
@@ -1848,6 +1968,7 @@ Cleanup == /\ Expires
                 /\ failing' = t.failing
                 /\ log' = t.log
                 /\ committed' = t.committed
+                /\ maxSize' = t.maxSize
                 /\ answers' = t.answers
                 /\ rules' = t.rules
 
@@ -1861,6 +1982,7 @@ HoldAppends == /\ MaxHeld > 0 /\ ~holding
                     /\ failing' = t.failing
                     /\ log' = t.log
                     /\ committed' = t.committed
+                    /\ maxSize' = t.maxSize
                     /\ answers' = t.answers
                     /\ rules' = t.rules
 
@@ -1874,6 +1996,7 @@ ReleaseAppends == /\ holding
                        /\ failing' = t.failing
                        /\ log' = t.log
                        /\ committed' = t.committed
+                       /\ maxSize' = t.maxSize
                        /\ answers' = t.answers
                        /\ rules' = t.rules
 
@@ -1888,6 +2011,7 @@ FailAppends == /\ Fails /\ failing = NoError
                       /\ failing' = t.failing
                       /\ log' = t.log
                       /\ committed' = t.committed
+                      /\ maxSize' = t.maxSize
                       /\ answers' = t.answers
                       /\ rules' = t.rules
 
@@ -1901,6 +2025,7 @@ Crash == /\ Logged
               /\ failing' = t.failing
               /\ log' = t.log
               /\ committed' = t.committed
+              /\ maxSize' = t.maxSize
               /\ answers' = t.answers
               /\ rules' = t.rules
 
@@ -1914,6 +2039,7 @@ Unload == /\ Moves /\ ~(active /\ serving = "unloaded")
                /\ failing' = t.failing
                /\ log' = t.log
                /\ committed' = t.committed
+               /\ maxSize' = t.maxSize
                /\ answers' = t.answers
                /\ rules' = t.rules
 
@@ -1927,6 +2053,7 @@ Loading == /\ Moves /\ ~(active /\ serving = "loading")
                 /\ failing' = t.failing
                 /\ log' = t.log
                 /\ committed' = t.committed
+                /\ maxSize' = t.maxSize
                 /\ answers' = t.answers
                 /\ rules' = t.rules
 
@@ -1940,8 +2067,24 @@ Load == /\ Moves /\ ~(active /\ serving = "served")
              /\ failing' = t.failing
              /\ log' = t.log
              /\ committed' = t.committed
+             /\ maxSize' = t.maxSize
              /\ answers' = t.answers
              /\ rules' = t.rules
+
+Configure == /\ Resizes /\ serving # "served"
+             /\ \E size \in {1, 2}:
+                  \E t \in Outcomes(({[Applied("failover/configured") EXCEPT !.maxSize = size]}), 0):
+                    /\ group' = t.group
+                    /\ holding' = t.holding
+                    /\ appends' = t.appends
+                    /\ serving' = t.serving
+                    /\ active' = t.active
+                    /\ failing' = t.failing
+                    /\ log' = t.log
+                    /\ committed' = t.committed
+                    /\ maxSize' = t.maxSize
+                    /\ answers' = t.answers
+                    /\ rules' = t.rules
 
 Shutdown == /\ Moves /\ active
             /\ \E t \in Outcomes(({ShutDown(Applied("failover/shutdown"))}), 0):
@@ -1953,6 +2096,7 @@ Shutdown == /\ Moves /\ active
                  /\ failing' = t.failing
                  /\ log' = t.log
                  /\ committed' = t.committed
+                 /\ maxSize' = t.maxSize
                  /\ answers' = t.answers
                  /\ rules' = t.rules
 
@@ -1960,11 +2104,11 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
            \/ OffsetFetch \/ DescribeGroups \/ TxnOffsetCommit \/ EndTxn
            \/ ListGroups \/ DeleteGroups \/ OffsetDelete \/ Advance \/ Cleanup
            \/ HoldAppends \/ ReleaseAppends \/ FailAppends \/ Crash \/ Unload
-           \/ Loading \/ Load \/ Shutdown
+           \/ Loading \/ Load \/ Configure \/ Shutdown
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-35ae7530473b53db36abbb22ed17abf6
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-d42c4ae1f6628c1fb2c2e87a651e42d0
 
 \* Every state with the responses and the rules of each step to it, if Observed. They are cleared
 \* before the next step, so that TLC takes the steps of each state only once.

@@ -37,7 +37,7 @@ LoadedMember(m) ==
    instance |-> m.instance, nullInstance |-> LoadedCountAsStatic, unsynced |-> FALSE]
 
 \* The group of the last record in the log, with the offsets. GMM:564
-LoadedAll(s) ==
+LoadedAll(s) ==  \* A group.instance.id of two members becomes that of either. GM:149
   LET r == s.log.group
       alone == [NewGroup EXCEPT
                   !.state = IF EmptyGroupsDie THEN "Dead" ELSE "Empty", !.offset = s.log.offset,
@@ -45,25 +45,32 @@ LoadedAll(s) ==
                   !.awaitsMarker = s.log.transaction # NoTransaction]
       bare == ~HasRecords(s.log) /\ ~s.log.emptied
       instances == {r.members[n].instance : n \in DOMAIN r.members} \ {NoInstance}
-      restored ==
+      owners == {f \in [instances -> DOMAIN r.members] :
+                   \A i \in instances : r.members[f[i]].instance = i}
+      restored(statics) ==
         [alone EXCEPT
            !.state = IF DOMAIN r.members = {} THEN "Empty" ELSE "Stable",
            !.generation = r.generation, !.protocolType = r.protocolType,
            !.protocolName = r.protocolName, !.leader = r.leader, !.emptyLeft = r.emptyLeft,
-           !.statics = [i \in instances |->
-             CHOOSE n \in DOMAIN r.members : r.members[n].instance = i],
+           !.statics = statics,
            !.members = [n \in DOMAIN r.members |-> LoadedMember(r.members[n])]]
       rule == IF r # NoRecord /\ DOMAIN r.members # {} THEN "failover/restored"
               ELSE "failover/restored-empty"
       found == IF r = NoRecord THEN ~bare /\ ~EmptyGroupsDie ELSE TRUE
-  IN [ApplyIf(s, found, rule) EXCEPT
-        !.serving = "served",
-        !.group = IF r # NoRecord
-                  THEN [restored EXCEPT !.subscribed = Subscribed(restored, r.protocolName)]
-                  ELSE IF bare THEN NoGroup ELSE alone]
+      groups == IF r = NoRecord THEN {IF bare THEN NoGroup ELSE alone}
+                ELSE {[restored(f) EXCEPT !.subscribed = Subscribed(restored(f), r.protocolName)]
+                       : f \in owners}
+  IN {[ApplyIf(s, found, rule) EXCEPT !.serving = "served", !.group = g] : g \in groups}
+
+\* A loaded group that has too many members for the broker rebalances. GC:897
+FitToSize(s) ==
+  IF Old \/ Cardinality(Members(s.group)) =< s.maxSize THEN {s}
+  ELSE PrepareRebalance(Apply(s, "failover/too-large"))
 
 \* Deleted and aborted offsets are compacted before or not. 4.1 OMM:1148, GMM:5894
-Loaded(s) == {LoadedAll([s EXCEPT !.log.emptied = e]) : e \in {FALSE, s.log.emptied}}
+Loaded(s) ==
+  UNION {UNION {FitToSize(t) : t \in LoadedAll([s EXCEPT !.log.emptied = e])}
+         : e \in {FALSE, s.log.emptied}}
 
 \* Appends that are not complete are in the log. Their requests are never answered. GMM:544
 Crashed(s) ==

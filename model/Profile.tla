@@ -9,7 +9,7 @@ CONSTANTS
   SessionTicks,    \* the session timeout of every member
   RebalanceTicks,  \* the rebalance timeout of every member
   DelayTicks,      \* group.initial.rebalance.delay.ms
-  MaxSize,         \* group.max.size
+  MaxSize,         \* group.max.size, until another broker loads the partition
   Generations,     \* how many generations a state distinguishes
   NewMemberTicks,  \* how long a new member may wait for its first generation
   Observed         \* whether steps that apply different rules are different
@@ -18,6 +18,7 @@ Timed        == "time" \in Features  \* otherwise only the initial delay passes
 WithOffsets  == "offsets" \in Features  \* offsets are committed and fetched
 Fails        == "failing-appends" \in Features  \* an append may fail, one at a time
 Moves        == "failover" \in Features  \* the partition moves, and the coordinator shuts down
+Resizes      == Moves /\ "max-size" \in Features  \* to a broker with another group.max.size
 \* The log is part of the state, because it may be loaded.
 Logged       == Moves \/ "crashes" \in Features
 Transacted   == "transactions" \in Features  \* offsets are also committed in transactions

@@ -4,12 +4,13 @@ EXTENDS Log
 
 \* In PreparingRebalance members with a parked JoinGroup count, so that the last ones to rejoin are
 \* rejected. GC:131
-IsFull(g, r) ==
-  LET waits == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
+IsFull(s, r) ==
+  LET g == s.group
+      waits == {n \in DOMAIN g.members : g.members[n].awaitingJoin}
   IN CASE g.state = "PreparingRebalance" ->
-            r.memberId \notin waits /\ Cardinality(waits) >= MaxSize
+            r.memberId \notin waits /\ Cardinality(waits) >= s.maxSize
        [] g.state \in {"CompletingRebalance", "Stable"} ->
-            r.memberId \notin DOMAIN g.members /\ Cardinality(DOMAIN g.members) >= MaxSize
+            r.memberId \notin DOMAIN g.members /\ Cardinality(DOMAIN g.members) >= s.maxSize
        [] OTHER -> FALSE
 
 \* The member id and the group.instance.id of the request are removed independently. 4.1 removes the

@@ -37,6 +37,9 @@ class Choice(StrEnum):
     TIMERS_DUE_TOGETHER = "in which order timers of the same instant fire"
     HALF_A_MARKER = "which offsets a marker comes to before it fails"
     COMPACTION = "whether deleted and aborted offsets are compacted before the log is loaded"
+    LOADED_INSTANCE = (
+        "which of two members with one group.instance.id has it once the group is loaded"
+    )
 
 
 class Handling(StrEnum):
@@ -71,5 +74,6 @@ HANDLING: Final[Mapping[Choice, Handling]] = MappingProxyType(
         Choice.TIMERS_DUE_TOGETHER: Handling.CHOICE,
         Choice.HALF_A_MARKER: Handling.CHOICE,
         Choice.COMPACTION: Handling.CHOICE,
+        Choice.LOADED_INSTANCE: Handling.CHOICE,
     }
 )

@@ -343,7 +343,8 @@ class Coordinator(NamedTuple):
 
     It is not `active` once it was shut down. `failing` are the appends that are going to fail.
     `log` is None in instances that never load from it. `committed` is None where everything written
-    is committed, and in versions that read what is not.
+    is committed, and in versions that read what is not. `max_size` is the group.max.size of the
+    broker that has the partition, None if it is that of the instance.
     """
 
     group: Group | None = None
@@ -354,6 +355,7 @@ class Coordinator(NamedTuple):
     failing: FailAppends | None = None
     log: Log | None = None
     committed: Committed | None = None
+    max_size: int | None = None
 
 
 class Advance(NamedTuple):
@@ -399,6 +401,13 @@ class Shutdown(NamedTuple):
     """Input: the coordinator is shut down."""
 
     happens: str = "shutdown"
+
+
+class Configure(NamedTuple):
+    """Input: the broker that loads the partition next has another group.max.size."""
+
+    max_size: int
+    happens: str = "configure"
 
 
 class Cleanup(NamedTuple):

@@ -94,6 +94,7 @@ class Step(engine.EngineStep):
         "group",
         "holding",
         "log",
+        "max_size",
         "profile",
         "reasons",
         "responses",
@@ -105,7 +106,8 @@ class Step(engine.EngineStep):
     ) -> None:
         super().__init__(profile.version, script)
         self.group, self.holding, self.appends = before[:3]
-        self.serving, self.active, self.failing, self.log, self.committed = before[3:]
+        self.serving, self.active, self.failing, self.log, self.committed = before[3:8]
+        self.max_size = before.max_size
         self.profile = profile
         self.config = config
         self.failed = ErrorCode.NONE  # the error of an append of this step
@@ -126,6 +128,11 @@ class Step(engine.EngineStep):
     def members(self) -> tuple[Member, ...]:
         """The members of the group, where a rule has made sure that there is one."""
         return self.existing.members
+
+    @property
+    def group_max_size(self) -> int:
+        """The group.max.size of the broker that has the partition."""
+        return self.config.group_max_size if self.max_size is None else self.max_size
 
     @property
     def created(self) -> bool:
@@ -165,6 +172,7 @@ class Step(engine.EngineStep):
                 self.failing,
                 self.log,
                 self.committed,
+                self.max_size,
             ),
             tuple(self.responses),
             tuple(self.applied),

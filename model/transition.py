@@ -27,6 +27,7 @@ from groupcheck.model.rules.timers import advance, pass_time
 from groupcheck.model.state import (
     Advance,
     Cleanup,
+    Configure,
     Coordinator,
     Crash,
     FailAppends,
@@ -81,6 +82,7 @@ FAULTS: Final[dict[type, Callable[[Step, Any], object]]] = {
     Unload: lambda step, _given: failover.move(step, failover.UNLOAD_NOW),
     Loading: lambda step, _given: failover.move(step, failover.LOADING),
     Load: lambda step, _given: failover.move(step, failover.LOAD),
+    Configure: partial(_decide, failover.CONFIGURE),
     Shutdown: partial(_decide, failover.SHUTDOWN),
     Cleanup: lambda step, _given: cleanup(step),
 }

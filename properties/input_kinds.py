@@ -29,6 +29,7 @@ FAULTS_OF: Final[Mapping[Feature, tuple[str, ...]]] = {
     Feature.FAILING_APPENDS: ("append",),
     Feature.FAILOVER: ("unload", "loading", "load", "shutdown"),
     Feature.CRASHES: ("crash",),
+    Feature.MAX_SIZE: ("configure",),
 }
 FAULT_FEATURES: Final = {name: f for f, names in FAULTS_OF.items() for name in names}
 

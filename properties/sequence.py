@@ -30,6 +30,7 @@ from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import (
     Advance,
     Cleanup,
+    Configure,
     Crash,
     FailAppends,
     HoldAppends,
@@ -171,6 +172,8 @@ def fault_of(step: EnvironmentInput) -> Fault:
     """What happens to the coordinator, as the port protocol names it."""
     if isinstance(step, FailAppends):
         return Fault("append", step.number, int(step.error))
+    if isinstance(step, Configure):
+        return Fault("configure", max_size=step.max_size)
     return Fault(next(name for name, fault in FAULTS.items() if fault is type(step)))
 
 
@@ -310,6 +313,10 @@ def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
         case {"type": "fault", "fault": "append"}:
             error = check_integer(message.get("error"), "error")
             return FailAppends(_natural(message.get("count"), "count"), ErrorCode(error))
+        case {"type": "fault", "fault": "configure", "config": {"group.max.size": size}} if (
+            "failover/configured" in profile.rules
+        ):
+            return Configure(_natural(size, "config: group.max.size"))
         case {"type": "request", "api": str(api)} if api in profile.max_versions:
             number = _natural(message.get("id"), "id")
             request = new_request(message, number, numbers, profile)

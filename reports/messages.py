@@ -11,6 +11,7 @@ from groupcheck.model.engine.edits import plain
 from groupcheck.model.state import (
     Advance,
     Cleanup,
+    Configure,
     Crash,
     FailAppends,
     HoldAppends,
@@ -80,6 +81,8 @@ def step_in_words(step: Input, names: Names) -> str:
         return passing(step.ms)
     if isinstance(step, FailAppends):
         return f"the next {counted(step.number, 'append')} will fail with {error_name(step.error)}"
+    if isinstance(step, Configure):
+        return f"the broker that loads the partition next has group.max.size={step.max_size}"
     return FAULTS[type(step)]
 
 

@@ -198,6 +198,14 @@ class Coordinator:
         """Unload a partition: its groups are Dead, parked requests return NOT_COORDINATOR."""
         return self._move_partition(self._loading.unload, partition)
 
+    def configure(self, config: Config) -> None:
+        """Change the configuration, as another broker may have it that loads the partitions next.
+
+        No effect while a partition is served. Only `group_max_size` is read again.
+        """
+        if Serving.SERVED not in self._shared.groups.serving:
+            self._shared.config = config
+
     def cleanup(self) -> list[Response]:
         """Remove expired offsets and groups without offsets, as Kafka does every 10 minutes.
 
@@ -243,6 +251,11 @@ class Coordinator:
     def serving(self, partition: int) -> Serving:
         """Whether it serves a partition of the log."""
         return self._shared.groups.serving[partition]
+
+    @property
+    def config(self) -> Config:
+        """The configuration that it has now."""
+        return self._shared.config
 
     @property
     def is_active(self) -> bool:

@@ -169,13 +169,16 @@ class Shared:
 class Part:
     """A part of the coordinator, with what all parts use."""
 
-    __slots__ = ("_behaviour", "_choose", "_config", "_deferred", "_groups", "_shared", "_timers")
+    __slots__ = ("_behaviour", "_choose", "_deferred", "_groups", "_shared", "_timers")
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._behaviour = shared.behaviour
         self._choose = shared.choose
-        self._config = shared.config
         self._deferred = shared.deferred
         self._groups = shared.groups.by_id
         self._timers = shared.timers
+
+    @property
+    def _config(self) -> Config:
+        return self._shared.config

@@ -217,7 +217,7 @@ def _is_full(step: Step, request: Request) -> bool:
 
     Source: 2.7 GroupCoordinator.scala:131.
     """
-    group, most = step.existing, step.config.group_max_size
+    group, most = step.existing, step.group_max_size
     member = group.member(_body(request).member_id)
     if group.state is EMPTY:
         return False

@@ -235,10 +235,12 @@ def _renamed(
     commits = {NEVER: NEVER} | {
         a.request_id: 300 + i for i, a in enumerate(state.appends) if isinstance(a, OffsetsAppend)
     }
+    ids = [*(m.member_id for m in members), *(p.member_id for p in pending)]
+    present = {member_id: names[member_id] for member_id in ids}
     renamed = group._replace(
         leader=None if group.leader is None else names[group.leader],
         members=tuple(_renamed_member(m, names[m.member_id]) for m in members),
-        statics=tuple((i, names.get(m, GONE)) for i, m in group.statics),
+        statics=tuple((i, present.get(m, GONE)) for i, m in group.statics),
         pending=tuple(Pending(names[p.member_id], p.left_ms) for p in pending),
         generation_id=group.generation_id - cut,
         unstable=tuple((tp, commits.get(request_id, 0)) for tp, request_id in group.unstable),
@@ -247,8 +249,6 @@ def _renamed(
             for p in group.transactions
         ),
     )
-    ids = [*(m.member_id for m in members), *(p.member_id for p in pending)]
-    present = {member_id: names[member_id] for member_id in ids}
     parked = {
         before: after
         for m in members

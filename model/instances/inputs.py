@@ -16,6 +16,7 @@ from groupcheck.model import vocabulary as kafka
 from groupcheck.model.config import Config
 from groupcheck.model.state import (
     Cleanup,
+    Configure,
     Coordinator,
     Crash,
     FailAppends,
@@ -92,6 +93,9 @@ MOVES: Final[Mapping[Serving, Unload | Loading | Load]] = MappingProxyType(
     {Serving.UNLOADED: Unload(), Serving.LOADING: Loading(), Serving.SERVED: Load()}
 )
 
+# What group.max.size may become while the partition is not served.
+SIZES: Final = (1, 2)
+
 EnvironmentInput = (
     HoldAppends
     | ReleaseAppends
@@ -100,6 +104,7 @@ EnvironmentInput = (
     | Unload
     | Loading
     | Load
+    | Configure
     | Shutdown
     | Cleanup
 )
@@ -379,6 +384,8 @@ def faults(
     if Feature.FAILOVER in features:
         if state.active:
             yield Shutdown()
+        if Feature.MAX_SIZE in features and state.serving is not Serving.SERVED:
+            yield from map(Configure, SIZES)
         # After a shutdown the partition does not move.
         for serving, move in MOVES.items():
             if serving is not state.serving or not state.active:

@@ -297,6 +297,9 @@ def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
             profile, held, Feature.OFFSETS, Feature.HELD_APPENDS, Feature.FAILOVER
         ),
     }
+    if "failover/too-large" in profile.rules:
+        sized = _untimed(profile, members, Feature.MAX_SIZE, Feature.FAILOVER)
+        found["failover-crowded"] = sized._replace(settings={"group.max.size": members})
     if "list/not-active" in profile.rules:
         found["failover-administration"] = _untimed(
             profile, members, Feature.ADMINISTRATION, Feature.FAILOVER

@@ -5,19 +5,22 @@ What is lost in memory is found in the log, if it was recorded (`records`).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
 
 from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, single, table
 from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.members import refused_join
-from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
+from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD, prepare_rebalance
 from groupcheck.model.rules.session import restart_session
 from groupcheck.model.rules.subscription import subscription
 from groupcheck.model.sources import at
 from groupcheck.model.state import (
+    Configure,
     Group,
     GroupRecord,
     Log,
+    Member,
     OffsetsAppend,
     Serving,
     StaticAppend,
@@ -89,6 +92,12 @@ def _load_unless_served(step: Step, _subject: object) -> None:
         _load(step)
 
 
+def _configure(step: Step, given: Configure) -> None:
+    if step.serving is not Serving.SERVED:
+        same = given.max_size == step.config.group_max_size
+        step.max_size = None if same else given.max_size
+
+
 def _shut_down(step: Step, _subject: object) -> None:
     """No timer fires any more. What is served now is loaded when the coordinator comes back."""
     step.active = False
@@ -137,6 +146,14 @@ LOAD: Final = single(
     at("GMM:457", "GMM:397", "GMM:558", "CR:673"),
     Effect("load the partition unless it is served", _load_unless_served),
 )
+CONFIGURE: Final = single(
+    "Configure",
+    AREA,
+    "failover/configured",
+    "the broker that loads the partition next has another group.max.size",
+    at("", "", "GC:1357", "GMM:5940"),
+    Effect("change group.max.size unless the partition is served", _configure),
+)
 STAY: Final = single(
     "The partition does not move",
     AREA,
@@ -170,16 +187,31 @@ def _load(step: Step) -> None:
         step.group = Group(GroupState.DEAD, offsets=log.offsets)
         return
     decide(step, RESTORE, log)
+    decide(step, TOO_LARGE, None)
+
+
+def _statics(step: Step, members: Iterable[Member]) -> tuple[tuple[str, str], ...]:
+    """The member of each group.instance.id: the one of several that Kafka comes to last.
+
+    They are in the order of a hash map (2.7 GroupMetadata.scala:149, 378).
+    """
+    named: dict[str, list[str]] = {}
+    for member in members:
+        if member.group_instance_id is not None:
+            named.setdefault(member.group_instance_id, []).append(member.member_id)
+    return tuple(
+        (instance_id, step.choose(Choice.LOADED_INSTANCE, named[instance_id]))
+        for instance_id in sorted(named)
+    )
 
 
 def _restore_group(step: Step, log: Log) -> None:
     record = log.group or GroupRecord(0, None, None, None, ())
-    statics = {m.group_instance_id: m.member_id for m in record.members if m.group_instance_id}
     group = Group(
         GroupState.STABLE if record.members else GroupState.EMPTY,
         *record[:-1],
         offsets=log.offsets,
-        statics=tuple(sorted(statics.items())),
+        statics=_statics(step, record.members),
         transactions=log.transactions,
         producers=log.producers,
         empty_left_ms=record.empty_left_ms,
@@ -213,4 +245,26 @@ RESTORE: Final = table(
         Effect("restore an Empty group with its offsets", _restore_group),
     ),
 )
-PARTS: Final = (CRASH, UNLOAD_NOW, LOADING, LOAD, STAY, SHUTDOWN, RESTORE)
+TOO_LARGE: Final = single(
+    "Load a group that is too large",
+    AREA,
+    "failover/too-large",
+    "the loaded group has more members than the broker allows, so a rebalance begins",
+    at("", "", "GC:897", "GMM:5940"),
+    Guard(
+        "the group has more than group.max.size members",
+        lambda step, _s: step.group is not None and len(step.members) > step.group_max_size,
+    ),
+    Effect("prepare a rebalance", lambda step, _s: prepare_rebalance(step)),
+)
+PARTS: Final = (
+    CRASH,
+    UNLOAD_NOW,
+    LOADING,
+    LOAD,
+    CONFIGURE,
+    STAY,
+    SHUTDOWN,
+    RESTORE,
+    TOO_LARGE,
+)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.instances.inputs import EnvironmentInput
+from groupcheck.model.instances.inputs import SIZES, EnvironmentInput
 from groupcheck.model.state import (
     Advance,
     Cleanup,
+    Configure,
     Crash,
     FailAppends,
     Group,
@@ -85,6 +86,7 @@ def happen(context: Context, choices: Choices) -> Input | None:
         likely = [("crash", Crash())] * 2 + [("unload", Unload())]
     elif state.serving is not Serving.SERVED:
         likely = [("load", Load())] * 4 + [("loading", Loading()), *likely]
+        likely += [("configure", Configure(size)) for size in SIZES]
     else:
         likely += [*likely, ("unload", Unload()), ("loading", Loading()), ("shutdown", Shutdown())]
     can = [fault for name, fault in likely if name in faults]

@@ -279,4 +279,5 @@ def _asked(port: Port, profile: Profile, everything: Capabilities) -> Capabiliti
 
 
 def _asked_for(name: str) -> Fault:
-    return Fault(name, 0, 0) if name == "append" else Fault(name)
+    arguments = {"append": Fault(name, 0, 0), "configure": Fault(name, max_size=1)}
+    return arguments.get(name, Fault(name))

@@ -106,6 +106,7 @@ class BuiltinPort:
             "loading": lambda: self._each_partition(coordinator.loading),
             "shutdown": coordinator.shutdown,
             "cleanup": coordinator.cleanup,
+            "configure": lambda: self._configure(fault),
             "append": lambda: self._change_log(lambda log: log.fail(*_failure(fault))),
             "holdAppends": lambda: self._change_log(ControlledLog.hold),
             "releaseAppends": lambda: self._change_log(ControlledLog.release),
@@ -132,6 +133,12 @@ class BuiltinPort:
 
     def _change_log(self, change: Callable[[ControlledLog], None]) -> list[Response]:
         change(self._log)
+        return self._coordinator.take()
+
+    def _configure(self, fault: Fault) -> list[Response]:
+        config = self._options["config"]._replace(group_max_size=fault.max_size)
+        self._coordinator.configure(config)
+        self._options["config"] = self._coordinator.config
         return self._coordinator.take()
 
     def _crash(self) -> list[Response]:

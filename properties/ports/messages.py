@@ -93,7 +93,8 @@ def protocol_error(reason: str) -> NoReturn:
 
 def fault_fields(fault: Fault) -> Json:
     """Return the fields of a fault besides its name, under the protocol's names, without nulls."""
-    rest = {"count": fault.number, "error": fault.error}
+    config = None if fault.max_size is None else {"group.max.size": fault.max_size}
+    rest = {"count": fault.number, "error": fault.error, "config": config}
     return {name: value for name, value in rest.items() if value is not None}
 
 

@@ -22,12 +22,14 @@ class PortInfo(NamedTuple):
 class Fault(NamedTuple):
     """A fault to inject; `name` is the port protocol's.
 
-    For `append`, the next `number` appends fail with `error`.
+    For `append`, the next `number` appends fail with `error`. For `configure`, `max_size` is the
+    group.max.size of the broker that loads the partition next.
     """
 
     name: str
     number: int | None = None
     error: int | None = None
+    max_size: int | None = None
 
 
 class Observation(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.state import Cleanup
+from groupcheck.model.state import Cleanup, Crash, Load
 from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import (
     GroupState,
@@ -126,8 +126,10 @@ def _assignments_unchanged(step: CheckedStep) -> bool:
 
     DescribeGroups shows it until the member gets a new one or the next generation fails.
     """
-    names = step.renamed
-    before = {names.get(m.member_id, m.member_id): m.assignment for m in step.old.members}
+    names, members = step.renamed, step.old.members
+    if isinstance(step.given, Crash | Load) and step.before.log and step.before.log.group:
+        members = step.before.log.group.members
+    before = {names.get(m.member_id, m.member_id): m.assignment for m in members}
     return all(before.get(m.member_id, b"") == m.assignment for m in step.new.members)
 
 

@@ -12,6 +12,7 @@ from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.state import (
     Append,
+    Configure,
     Coordinator,
     Crash,
     Group,
@@ -43,7 +44,7 @@ from groupcheck.model.vocabulary import (
 )
 
 # The inputs that lose a group or load it.
-FAILOVER: Final = (Crash, Unload, Loading, Load, Shutdown)
+FAILOVER: Final = (Crash, Unload, Loading, Load, Shutdown, Configure)
 
 WITHOUT_MEMBERS: Final = frozenset({GroupState.EMPTY, GroupState.DEAD})
 
@@ -73,6 +74,12 @@ class CheckedStep(NamedTuple):
     def new(self) -> Group:
         """The group after; an Empty one if there is none."""
         return self.after.group or Group()
+
+    @property
+    def group_max_size(self) -> int:
+        """The group.max.size of the broker that has the partition after the step."""
+        size = self.after.max_size
+        return self.config.group_max_size if size is None else size
 
     @property
     def body(self) -> RequestBody | None:

@@ -45,7 +45,7 @@ def test_each_request_is_answered_without_an_error_by_the_built_in_coordinator(
         ),
     ]
     assert "supports   versions: JoinGroup 0-" in out
-    assert "supports   faults: append, cleanup, crash, " in out
+    assert "supports   faults: append, cleanup, configure, crash, " in out
     assert out.endswith("verdict    connected: 13 requests, 13 ok\n")
 
 

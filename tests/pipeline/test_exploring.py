@@ -207,7 +207,7 @@ def test_the_command_prints_its_results_and_what_it_did_not_check(
     assert main([*command, "--engine", "spark", "--save", str(saved)]) == 0
     said = capsys.readouterr().out
     assert "\n".join(read(saved).lines) + "\n" == said
-    assert "properties 74 of 77 hold" in said
+    assert "properties 75 of 78 hold" in said
     assert "not computed" in said
     assert main([*command, "--json"]) == 0
     record: dict[str, Any] = json.loads(capsys.readouterr().out)

@@ -16,6 +16,7 @@ from groupcheck.model.profiles import PROFILES
 from groupcheck.model.state import (
     Advance,
     Cleanup,
+    Configure,
     Crash,
     FailAppends,
     HoldAppends,
@@ -70,6 +71,7 @@ SEQUENCE = Sequence(
         Crash(),
         Unload(),
         Loading(),
+        Configure(1),
         Load(),
         Cleanup(),
         Shutdown(),
@@ -83,6 +85,13 @@ def test_sequence_is_unchanged_after_saving_and_loading(tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
     path.write_text(dump(SEQUENCE), encoding="utf-8")
     assert load(path) == SEQUENCE
+
+
+def test_no_trace_of_a_version_without_a_maximum_size_changes_it() -> None:
+    steps = (Unload(), Configure(1), Load())
+    assert parse(dump(Sequence("2.7", {}, steps)), "trace").steps == steps
+    with pytest.raises(MalformedTraceError, match="not a step that this version can replay"):
+        parse(dump(Sequence("0.10.2", {}, steps)), "trace")
 
 
 def test_every_path_of_an_instance_is_unchanged_after_saving_and_loading() -> None:

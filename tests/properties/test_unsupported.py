@@ -61,7 +61,7 @@ def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
     source = PortSource("port", lambda: NotingPort(asked, set()))
     verification = Verification(skip(source, {feature}), SETTINGS, given=few)
     assert verification.run().findings == []
-    assert asked == {*SKIPPABLE} - {feature, Feature.MAX_SIZE}, "no request is of the size alone"
+    assert asked == {*SKIPPABLE} - {feature}
     shown = {
         rule
         for coverage in verification.coverages.values()

@@ -9,7 +9,7 @@ import pytest
 
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Coordinator, FailAppends
+from groupcheck.model.state import Advance, Configure, Coordinator, FailAppends
 from groupcheck.model.step import Outcome
 from groupcheck.model.vocabulary import (
     DescribedGroup,
@@ -222,3 +222,8 @@ def test_one_unit_of_time_passes_and_several_pass(ms: int, words: str) -> None:
 def test_failing_appends_are_printed_with_their_number_and_error() -> None:
     said = step_in_words(FailAppends(2, ErrorCode.REQUEST_TIMED_OUT), {})
     assert said == "the next 2 appends will fail with REQUEST_TIMED_OUT (7)"
+
+
+def test_another_broker_is_printed_with_its_maximum_size() -> None:
+    said = step_in_words(Configure(2), {})
+    assert said == "the broker that loads the partition next has group.max.size=2"

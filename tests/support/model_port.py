@@ -9,7 +9,7 @@ from groupcheck.model.config import Config
 from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.instances.inputs import GROUP_ID
 from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Coordinator, FailAppends, Log
+from groupcheck.model.state import Advance, Configure, Coordinator, FailAppends, Log
 from groupcheck.model.step import Profile
 from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import (
@@ -60,6 +60,8 @@ class ModelPort:
         del expected
         if fault.name == "append":
             return self._do(FailAppends(fault.number or 0, ErrorCode(fault.error or 0)))
+        if fault.name == "configure":
+            return self._do(Configure(fault.max_size or 0))
         return self._do(FAULTS[fault.name]())
 
     def close(self) -> None:

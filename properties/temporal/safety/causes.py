@@ -308,11 +308,11 @@ def _group_full_cause(step: CheckedStep) -> bool:
     if not joins or ErrorCode.GROUP_MAX_SIZE_REACHED not in errors_of(step):
         return True
     others = [m for m in step.old.members if m.member_id not in senders(step)]
-    return len(others) >= step.config.group_max_size
+    return len(others) >= step.group_max_size
 
 
 @action_property("generation-size", "KIP-389")
 def _generation_size(step: CheckedStep) -> bool:
     """A generation has at most group.max.size members."""
     in_generation = step.new.state in {GroupState.COMPLETING_REBALANCE, GroupState.STABLE}
-    return not in_generation or len(step.new.members) <= step.config.group_max_size
+    return not in_generation or len(step.new.members) <= step.group_max_size

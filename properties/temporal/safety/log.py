@@ -67,8 +67,11 @@ def _offsets_durable(step: CheckedStep) -> bool:
 
 @action_property("restored-as-recorded", "GroupMetadata.scala:129", on_failover=True)
 def _restored_as_recorded(step: CheckedStep) -> bool:
-    """A loaded group has exactly the state, protocol, leader and members of its last record."""
-    if not _is_loaded(step):
+    """A loaded group has exactly the state, protocol, leader and members of its last record.
+
+    A group with more members than group.max.size rebalances instead.
+    """
+    if not _is_loaded(step) or _is_too_large(step):
         return True
     group, record = step.new, _log(step).group
     if record is None:
@@ -77,6 +80,12 @@ def _restored_as_recorded(step: CheckedStep) -> bool:
     expected = (state, record.protocol_type, record.protocol_name, record.leader)
     restored = (group.state, group.protocol_type, group.protocol_name, group.leader)
     return restored == expected and _recorded(group.members) == _recorded(record.members)
+
+
+def _is_too_large(step: CheckedStep) -> bool:
+    """Whether the log has more members of the group than group.max.size."""
+    record = _log(step).group
+    return record is not None and len(record.members) > step.group_max_size
 
 
 def _recorded(members: tuple[Member, ...]) -> list[tuple[object, ...]]:
@@ -150,6 +159,17 @@ def _pending_appends(step: CheckedStep) -> set[int]:
     members = (step.old.member(e.member_id) for e in entries if e.member_id is not None)
     joins = {m.awaiting_join for m in members if m is not None and m.awaiting_join is not None}
     return kept | joins
+
+
+@action_property("size-on-load", "KIP-389", on_failover=True)
+def _size_on_load(step: CheckedStep) -> bool:
+    """A load begins a rebalance if and only if the group has more than group.max.size members."""
+    recorded = _log(step).group
+    if recorded is None or not _is_loaded(step):
+        return True
+    raised = step.new.generation_id != recorded.generation_id
+    began = raised or step.new.state is GroupState.PREPARING_REBALANCE
+    return began == _is_too_large(step)
 
 
 @action_property("unavailable-changes-nothing", "GroupCoordinator.scala:856", on_failover=True)

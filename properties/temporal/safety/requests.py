@@ -142,4 +142,4 @@ def _max_size(step: CheckedStep) -> bool:
         for r in step.responses
         if isinstance(r.body, JoinGroupResponse) and r.body.error_code is ErrorCode.NONE
     ]
-    return len(admitted) <= step.config.group_max_size
+    return len(admitted) <= step.group_max_size

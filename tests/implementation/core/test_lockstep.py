@@ -26,6 +26,7 @@ SLOW = {
     "failing-static",
     "failover",
     "failover-administration",
+    "failover-crowded",
     "failover-static",
     "static-storing",
     "storing",

@@ -88,7 +88,9 @@ def test_what_a_port_does_not_support_is_asked_for_once() -> None:
     unsupported = {("JoinGroup", 7), *(("SyncGroup", version) for version in range(6))}
     port = Recorder(unsupported, faults=False)
     assert _lockstep(port) is None
-    assert sorted(map(str, port.refused)) == sorted(map(str, [*unsupported, *FAULTS, "append"]))
+    assert sorted(map(str, port.refused)) == sorted(
+        map(str, [*unsupported, *FAULTS, "append", "configure"])
+    )
     assert {request.api_version for request in port.requests if request.api == "JoinGroup"} == set(
         range(8)
     )
@@ -97,7 +99,7 @@ def test_what_a_port_does_not_support_is_asked_for_once() -> None:
 def test_a_port_of_4_1_is_asked_for_its_versions_and_faults() -> None:
     port = Recorder(faults=False)
     capabilities = capabilities_of(port, PROFILES["4.1"])
-    assert {*port.refused} == {*FAULTS, "append"}
+    assert {*port.refused} == {*FAULTS, "append", "configure"}
     assert not capabilities.faults
     assert capabilities.versions["OffsetCommit"] == tuple(range(9, 1, -1))
     assert capabilities.versions["OffsetFetch"] == tuple(range(7, 0, -1))

@@ -124,6 +124,14 @@ def test_second_response_is_a_protocol_error_and_the_port_opens_again(
         port.close()
 
 
+def test_another_group_max_size_is_sent_as_configuration() -> None:
+    assert Conversation().fault(Fault("configure", max_size=2)) == {
+        "type": "fault",
+        "fault": "configure",
+        "config": {"group.max.size": 2},
+    }
+
+
 def test_second_response_to_a_request_is_taken_if_a_fault_is_expected_to_give_one() -> None:
     talk = Conversation()
     talk.open("0.10.2", {})

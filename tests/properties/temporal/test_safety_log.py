@@ -88,6 +88,15 @@ def test_a_load_that_changes_what_was_recorded_violates_a_property(
     assert (len(found.path), found.known) == (steps, None)
 
 
+@pytest.mark.slow
+def test_a_load_of_too_many_members_without_a_rebalance_violates_size_on_load() -> None:
+    rule = "failover/too-large"
+    kept = NEW.edited(ReplaceEffects(rule, ()))
+    space = within(feature_instances(kept, 2)["failover-crowded"], 8)
+    found = by_name(space)["size-on-load"]
+    assert (len(found.path), found.known) == (8, None)
+
+
 def test_a_commit_that_is_acknowledged_and_not_recorded_violates_offsets_durable() -> None:
     @partial(Effect, "append the offsets, which are not in the log")
     def lose(step: Step, request: Request) -> None:
