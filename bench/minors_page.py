@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 from groupcheck.model.profiles.minors import CHANGES
 from groupcheck.model.sources import link
 from groupcheck.properties.brokers.apache import Release
-from groupcheck.reports.formatting import counted
+from groupcheck.reports.formatting import counted, percent
 
 HEAD: Final = """\
 # Minor versions of Kafka
@@ -18,12 +18,14 @@ profile that describes it. `groupcheck verify kafka:3.9` does both.
 
 `python bench/brokers_compared.py run kafka:3.9 --sequences 1200` runs one of them, and
 `python bench/brokers_compared.py minors` writes this page from the results. A difference is
-unexplained if the profile does not allow it and no known bug of Kafka causes it.
+unexplained if the profile does not allow it and no known bug of Kafka causes it. `covered` is the
+share of the model's transitions that the run has shown: administration of groups comes first, then
+transactions and static members, and random walks go through all of them.
 
 """
 COLUMNS: Final = (
     *("version", "release", "started with", "profile"),
-    *("on", "sequences", "steps", "findings", "unexplained"),
+    *("on", "sequences", "steps", "covered", "findings", "unexplained"),
 )
 PROFILES: Final = """
 ## The profiles
@@ -33,6 +35,10 @@ and 4.1. The others are edits of 2.7, read in Kafka's source and confirmed on th
 They are for live brokers and for `groupcheck replay`: `explore`, `rules` and `verify builtin` do
 not know them. They have the API versions of 2.7, from 3.2 on also JoinGroup 8 and 9 and LeaveGroup
 5. Newer versions of other APIs are not sent.
+
+Not in these profiles, as the runs above do not show it: which offsets expire (KAFKA-13636), groups
+larger than `group.max.size` before 2.6 (KAFKA-9885), appends that fail, and what 2.4 and 2.5 do
+after a static member has come back without the protocol of its group (KAFKA-10284: Kafka fails).
 
 """
 
@@ -73,6 +79,8 @@ def minors_page(runs: Iterable[MinorRun]) -> str:
 def _row(run: MinorRun) -> str:
     release, kept = run.release, run.kept
     unexplained = sum(not cause for cause in run.causes)
+    counts = [each["transitions"] for each in kept["instances"]]
+    covered, total = (sum(each[name] for each in counts) for name in ("covered", "total"))
     cells = (
         f"`kafka:{release.minor}`",
         release.kafka,
@@ -81,6 +89,7 @@ def _row(run: MinorRun) -> str:
         kept["date"],
         f"{kept['sequences']:,}",
         f"{kept['steps']:,}",
+        percent(covered, total),
         str(len(run.causes)),
         f"{unexplained}{', ended early' if kept['ended_early'] else ''}",
     )

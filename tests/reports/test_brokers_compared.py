@@ -82,9 +82,15 @@ def test_finding_has_a_line_with_its_shortest_sequence_and_known_cause() -> None
 
 def test_run_on_a_minor_version_has_a_row_with_its_unexplained_findings() -> None:
     release = next(each for each in RELEASES if each.minor == "3.4")
-    kept = {"profile": "3.6", "date": "2026-11-23", "sequences": 1_200, "steps": 30_000}
+    kept: dict[str, Any] = {
+        "profile": "3.6",
+        "date": "2026-11-23",
+        "sequences": 1_200,
+        "steps": 30_000,
+    }
+    kept["instances"] = [{"transitions": {"total": 10, "covered": 4}}]
     text = minors_page([MinorRun(release, {**kept, "ended_early": ""}, ("an old bug", ""))])
-    row = "| `kafka:3.4` | 3.4.1 | KRaft | 3.6 | 2026-11-23 | 1,200 | 30,000 | 2 | 1 |\n"
+    row = "| `kafka:3.4` | 3.4.1 | KRaft | 3.6 | 2026-11-23 | 1,200 | 30,000 | 40.0 % | 2 | 1 |\n"
     assert row in text
     assert "- 3.4 (1 finding): an old bug.\n" in text
     text = minors_page([MinorRun(release, {**kept, "ended_early": "hung"}, ())])
