@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from groupcheck.model.apis.offset_commit import offsets_of, utf16_length
 from groupcheck.model.engine.edits import (
     AddGuard,
     AddRule,
@@ -117,6 +118,27 @@ def _returns_without_timer(version: Version) -> Version:
 
     words = f"{replace.words}, without a timer if it is new"
     return ReplaceEffects("join/static-preparing", (Effect(words, apply),))(version)
+
+
+def _forgets_refused(version: Version) -> Version:
+    """The version in which only what is stored of an OffsetCommit is pending."""
+    for rule in ("commit/simple-no-group", "commit/simple-empty", "commit/member"):
+        *others, store = _effects(_OLD, rule)
+        edit = ReplaceEffects(rule, (*others, Effect(store.words, _without_refused(store))))
+        version = edit(version)
+    return version
+
+
+def _without_refused(store: Effect) -> Callable[[Step, Request], None]:
+    def apply(step: Step, request: Request) -> None:
+        store.apply(step, request)
+        most = step.config.offset_metadata_max_bytes
+        named = offsets_of(step, request)
+        refused = {partition for partition, each in named if utf16_length(each.metadata) > most}
+        unstable = (each for each in step.existing.unstable if each[0] not in refused)
+        step.group = step.existing._replace(unstable=tuple(unstable))
+
+    return apply
 
 
 _NOTE_SYNCED: Final = _effects(_NEW, "sync/stable")[0]
@@ -283,7 +305,7 @@ CHANGES: Final[tuple[Change, ...]] = (
         "KAFKA-16371",
         "GroupMetadataManager.scala:494 of 3.7.1",
         ("3.7", "3.9"),
-        (SetBehaviour("refused-partitions-are-pending", holds=False),),
+        (SetBehaviour("refused-partitions-are-pending", holds=False), _forgets_refused),
     ),
     Change(
         "ListGroups compares states in any case",

@@ -122,6 +122,17 @@ def test_member_takes_over_new_timeouts_from_3_3_on(name: str) -> None:
     assert _members(name, *expired) == (name == "3.6")
 
 
+@pytest.mark.parametrize(("name", "pending"), [("3.6", 1), ("3.7", 0)])
+def test_refused_partition_of_a_commit_is_not_pending_from_3_7_on(name: str, pending: int) -> None:
+    (topic,) = commit(-1, "").topics
+    (partition,) = topic.partitions
+    refused = partition._replace(partition_index=1, committed_metadata="x" * 9_000)
+    topics = (topic._replace(partitions=(partition, refused)),)
+    group = run(EVERY_PROFILE[name], commit(-1, "")._replace(topics=topics))[0].group
+    assert group is not None
+    assert (len(group.offsets), len(group.unstable)) == (1, pending)
+
+
 @pytest.mark.parametrize(("name", "found"), [("3.7", 0), ("3.9", 1)])
 def test_states_are_listed_in_any_case_from_3_8_on(name: str, found: int) -> None:
     answer = _last(name, *STABLE, Request(4, 4, ListGroupsRequest(("stable",))))
