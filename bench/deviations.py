@@ -96,6 +96,8 @@ def _count(port: tuple[int, str]) -> Count:
     number, seed = port
     (profile, given), random = _mine["model"], Random(seed)
     edits = _chosen(profile, list(edits_of(profile)), number, random)
+    while not _is_possible(_known(edits, given)):
+        edits = _chosen(profile, list(edits_of(profile)), number, random)
     edited = deviating(profile, edits)
     shown = {str(e): s for e in edits if (s := _shortest(_without(e, edits, given), edited))}
     started = time.process_time()
@@ -136,6 +138,12 @@ def _chosen(profile: Profile, every: list[Edit], number: int, random: Random) ->
         except UnknownPartError:
             continue
         return edits
+
+
+def _is_possible(instances: Iterable[Known]) -> bool:
+    """Whether the rules have an outcome for each input; edited ones may act on what is missing."""
+    moves = (move for each in instances for moves in each.moves for move in moves)
+    return all(move.outcomes for move in moves)
 
 
 def _without(edit: Edit, edits: tuple[Edit, ...], given: Explored) -> list[Known]:

@@ -29,6 +29,7 @@ from groupcheck.model.engine.edits import (
     FirstNumber,
     FromVersion,
     Instead,
+    InsteadOf,
     SetBehaviour,
     Sometimes,
     UnknownPartError,
@@ -43,6 +44,7 @@ from groupcheck.model.vocabulary import RESPONSES, ErrorCode
 _ERROR: Final = re.compile(r"\banswer ([A-Z]+(?:_[A-Z]+)*)\b")
 OTHER_ERRORS: Final = 2  # that a rule answers in place of its own
 _ANYTHING: Final = {"any": True}
+_INSTEAD_OF: Final = frozenset({"value", "instead of"})
 
 KINDS: Final[Mapping[str, type[Any]]] = MappingProxyType(
     {
@@ -180,6 +182,8 @@ _FIELDS: Final[Mapping[str, Callable[[object, str], Any]]] = {
 def _value_as_json(value: object) -> object:
     if value is ANY:
         return _ANYTHING
+    if isinstance(value, InsteadOf):
+        return {"value": _value_as_json(value.value), "instead of": _value_as_json(value.own)}
     if isinstance(value, ErrorCode) and value.name in ErrorCode.__members__:
         return value.name
     return encode_record(value)
@@ -189,6 +193,8 @@ def _value_of(field: str, given: object) -> object:
     """The value of a field of an answer: of the first API where the field has such values."""
     if given == _ANYTHING:
         return ANY
+    if isinstance(given, dict) and given.keys() == _INSTEAD_OF:
+        return InsteadOf(*(_value_of(field, given[key]) for key in ("value", "instead of")))
     field = field.rpartition(".")[2]
     if field not in _types():
         msg = f"fields: no answer has a field {shown(field)}"

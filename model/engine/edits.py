@@ -288,11 +288,22 @@ def plain(value: A) -> A:
     return cast("A", found)
 
 
+class InsteadOf(NamedTuple):
+    """A value of a field of an answer that stands in the place of another one."""
+
+    value: Any
+    own: Any
+
+    def __str__(self) -> str:
+        return f"{_shown(self.value)} instead of {_shown(self.own)}"
+
+
 class ChangeAnswer(NamedTuple):
     """The answers that the rule gives have these fields, by their names, instead of their own.
 
-    A field that an answer does not have is set in each record that the answer contains; one that
-    they do not have either is left out. `parts.code` is a field of the records in `parts`.
+    A value that stands `InsteadOf` another one changes only answers that have that. A field that an
+    answer does not have is set in each record that the answer contains; one that they do not have
+    either is left out. `parts.code` is a field of the records in `parts`.
     """
 
     rule: str
@@ -322,15 +333,22 @@ def _with_field(answer: A, name: str, value: object) -> A:
         held = _with_field(getattr(record, field), inner[0], value)
         record = record._replace(**{field: held})
     elif name in getattr(record, "_fields", ()):
-        own = getattr(record, name)
-        record = record._replace(**{name: Anything(own) if value is ANY else value})
+        record = record._replace(**{name: _instead(getattr(record, name), value)})
     elif isinstance(record, tuple):
         parts = [_with_field(part, name, value) for part in record]
         record = record._make(parts) if hasattr(record, "_make") else tuple(parts)
     return cast("A", record)
 
 
+def _instead(own: object, value: object) -> object:
+    if isinstance(value, InsteadOf):
+        return value.value if own == value.own else own
+    return Anything(own) if value is ANY else value
+
+
 def _shown(value: object) -> str:
+    if isinstance(value, InsteadOf):
+        return str(value)
     return value.name if isinstance(value, Enum) else repr(value)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum, auto
 from itertools import chain, combinations, product
 from typing import Any, Final
@@ -14,6 +14,7 @@ from groupcheck.model.engine.edits import (
     Exchange,
     FirstNumber,
     Instead,
+    InsteadOf,
     about,
 )
 from groupcheck.model.engine.rules import Version
@@ -107,9 +108,13 @@ def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
 def is_vague(edit: Edit) -> bool:
     """Whether a field of an answer may have any value, or has the id of a member of one test."""
     return isinstance(edit, ChangeAnswer) and any(
-        value is ANY or (isinstance(value, str) and value.startswith("#"))
+        value is ANY or any(isinstance(e, str) and e.startswith("#") for e in _values(value))
         for _, value in edit.fields
     )
+
+
+def _values(value: object) -> tuple[object, ...]:
+    return value if isinstance(value, InsteadOf) else (value,)
 
 
 def _rules_beside(finding: Finding, version: Version) -> set[str]:
@@ -131,10 +136,10 @@ def changed_answers(finding: Finding) -> Iterator[ChangeAnswer]:
         if type(difference.allowed) is not type(difference.seen):
             continue
         rule = _reason(outcome.responses, outcome.reasons, difference.request_id)
-        fields = dict(_changes(difference.allowed, difference.seen))
-        if rule and fields:
-            yield ChangeAnswer(rule, tuple(fields.items()))
-            yield ChangeAnswer(rule, tuple((name, ANY) for name in fields))
+        changes = list(_changes(difference.allowed, difference.seen))
+        if rule and changes:
+            for value_of in (_always, _where_it_was, _any):
+                yield ChangeAnswer(rule, tuple(_merged(changes, value_of).items()))
 
 
 def _reason(
@@ -146,27 +151,47 @@ def _reason(
     return ""
 
 
-def _changes(allowed: Any, seen: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
-    """The fields in which two records differ, with the value seen, or ANY where there are more.
+def _always(change: InsteadOf) -> object:
+    return change.value
+
+
+def _where_it_was(change: InsteadOf) -> object:
+    """The change, unless it is of a list, which hardly ever comes again."""
+    return change.value if isinstance(change.own, tuple) else change
+
+
+def _any(_change: InsteadOf) -> object:
+    return ANY
+
+
+def _merged(
+    changes: list[tuple[str, InsteadOf]], value_of: Callable[[InsteadOf], object]
+) -> dict[str, object]:
+    """The changed fields with one value each, ANY where there are more."""
+    found: dict[str, object] = {}
+    for name, change in changes:
+        value = value_of(change)
+        same = name not in found or (found[name] is not ANY and found[name] == value)
+        found[name] = value if same else ANY
+    return found
+
+
+def _changes(allowed: Any, seen: Any) -> Iterator[tuple[str, InsteadOf]]:  # noqa: ANN401
+    """The fields in which two records differ, with the values seen and allowed.
 
     Of lists of as many records, these are the fields of the records: `topics.error_code`.
     """
-    found: dict[str, Any] = {}
     for field, ours, theirs in zip(allowed._fields, allowed, seen, strict=True):
-        if ours == theirs:
-            continue
-        for name, value in _inner(field, ours, theirs):
-            same = name not in found or (found[name] is not ANY and found[name] == value)
-            found[name] = value if same else ANY
-    yield from found.items()
+        if ours != theirs:
+            yield from _inner(field, ours, theirs)
 
 
-def _inner(name: str, ours: Any, theirs: Any) -> Iterator[tuple[str, Any]]:  # noqa: ANN401
+def _inner(name: str, ours: Any, theirs: Any) -> Iterator[tuple[str, InsteadOf]]:  # noqa: ANN401
     """The same, of one field."""
     if not isinstance(ours, tuple) or not isinstance(theirs, tuple) or not theirs:
-        yield name, theirs
+        yield name, InsteadOf(theirs, ours)
     elif len(ours) != len(theirs) or not all(hasattr(each, "_fields") for each in ours + theirs):
-        yield name, ANY
+        yield name, InsteadOf(ANY, ours)
     else:
         for one, other in zip(ours, theirs, strict=True):
-            yield from ((f"{name}.{inner}", value) for inner, value in _changes(one, other))
+            yield from ((f"{name}.{inner}", change) for inner, change in _changes(one, other))

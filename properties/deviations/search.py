@@ -41,6 +41,8 @@ from groupcheck.properties.deviations.observed import ObservedTest, Shown
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.sequence import Sequence
 
+SEVERAL: Final = 3  # tests that one edit explains before others are looked for
+MOST_TOGETHER: Final = 12  # tests, the shortest, of which it has to explain several
 MOST_PAIRED: Final = 24  # the edits that are tried in pairs
 MOST_LOST: Final = 2  # the other rules that an edit takes out of reach, if it is not wide
 
@@ -81,6 +83,7 @@ class Search:
         tests = [ObservedTest.of(finding) for finding in pending]
         # What is numbered otherwise stands in the way of every other explanation.
         self._number_otherwise(pending, tests, covered)
+        self._explain_together(tests, covered)
         for stages in (SIMPLE, REST):
             for finding, test in zip(pending, tests, strict=True):
                 tried = (stages, finding.key, *map(str, self.adopted))
@@ -106,11 +109,59 @@ class Search:
             for number in first_numbers(finding):
                 others = self._of(finding, Stage.OWN, Stage.NEAR)
                 edits = chain([(number,)], ((number, other) for other in others))
-                found = next((e for e in edits if self._may_add(e, test, covered)), None)
+                found = next((e for e in edits if self._may_add(e, (test,), covered)), None)
                 if found is not None:
                     self.adopted = (*self.adopted, *found)
                     self._add_evidence(test)
                     return
+
+    def _explain_together(self, tests: list[ObservedTest], covered: Shown) -> None:
+        """Adopt edits that each explain several tests, those that explain most first."""
+        tests = tests[:MOST_TOGETHER]
+        tried = [test.tried(self.model) for test in tests] if len(tests) >= SEVERAL else []
+        while edit := self._shared_by(tests, tried, covered):
+            self.adopted = (*self.adopted, edit)
+            for test in tests:
+                if test.allowed_by(self.model):
+                    self._add_evidence(test)
+
+    def _shared_by(
+        self, tests: list[ObservedTest], tried: list[set[str]], covered: Shown
+    ) -> Edit | None:
+        """The edit that explains most tests, of `SEVERAL` that try its rule; None if there is none.
+
+        It may be wide if it explains all tests in which its rule is then applied.
+        """
+        pending = [
+            (test, rules)
+            for test, rules in zip(tests, tried, strict=False)
+            if not test.allowed_by(self.model)
+        ]
+        explained: dict[Edit, int] = {}
+        for edit in self._edits:
+            touched = [test for test, rules in pending if about(edit) in rules]
+            if (
+                len(touched) >= SEVERAL
+                and (number := self._explained((*self.adopted, edit), touched)) >= SEVERAL
+            ):
+                explained[edit] = number
+        rest = [test for test, _ in pending]
+        found = sorted(explained, key=lambda edit: -explained[edit])
+        for is_wide in (False, True):
+            for edit in found:
+                if self._is_wide(self.adopted, edit, covered) is is_wide:
+                    if is_wide and not self._predicts((*self.adopted, edit), edit, rest):
+                        continue
+                    if self._may_add((edit,), (), covered):
+                        return edit
+        return None
+
+    def _predicts(self, deviations: Deviations, edit: Edit, tests: list[ObservedTest]) -> bool:
+        """Whether the deviations explain all tests in which the rule of one is applied."""
+        model = self._model_of(deviations)
+        return model is not None and all(
+            test.allowed_by(model) or about(edit) not in test.applied(model) for test in tests
+        )
 
     def _add_evidence(self, test: ObservedTest) -> None:
         if test not in self.evidence:
@@ -195,15 +246,15 @@ class Search:
         for stage in stages:
             if stage is Stage.PAIRS:
                 pairs = self._pairs(finding)
-                if pair := next((e for e in pairs if self._may_add(e, test, covered)), None):
+                if pair := next((e for e in pairs if self._may_add(e, (test,), covered)), None):
                     return (*self.adopted, *pair)
                 continue
             edits = candidates(stage, finding, self._edits, self.model)
-            found = [each for each in edits if self._may_add((each,), test, covered)]
+            found = [each for each in edits if self._may_add((each,), (test,), covered)]
             # Of equally simple ones, the one that explains most.
             explained = {str(e): self._explained((*self.adopted, e), tests) for e in found}
             for edit in sorted(found, key=lambda each: -explained[str(each)]):
-                alone = self._explained((*before, edit), tests) == len(tests)
+                alone = self._predicts((*before, edit), edit, tests)
                 wide = not alone and self._is_wide(self.adopted, edit, covered)
                 if wide and stage < Stage.PAIRS:
                     continue
@@ -220,10 +271,10 @@ class Search:
         found = (candidates(each, finding, self._edits, self.model) for each in stages)
         return chain.from_iterable(found)
 
-    def _may_add(self, edits: Deviations, test: ObservedTest, covered: Shown) -> bool:
-        """Whether the deviations with these edits, too, explain everything that has been seen."""
+    def _may_add(self, edits: Deviations, tests: tuple[ObservedTest, ...], covered: Shown) -> bool:
+        """Whether the deviations with these edits explain all that has been seen, and tests."""
         deviations = (*self.adopted, *edits)
-        if not self._explains(deviations, test):
+        if not self._explains(deviations, *tests):
             return False
         return covered.allowed_by(deviating(self.profile, deviations), edits)
 

@@ -20,6 +20,7 @@ from groupcheck.model.engine.edits import (
     FirstNumber,
     FromVersion,
     Instead,
+    InsteadOf,
     SetBehaviour,
     Sometimes,
 )
@@ -137,6 +138,14 @@ def test_a_changed_answer_has_the_new_fields_and_the_state_stays_the_same() -> N
     assert changed == plain._replace(responses=(expected,))
 
 
+def test_a_value_instead_of_another_one_changes_only_the_answers_that_have_that() -> None:
+    for own, code in ((ErrorCode.GROUP_ID_NOT_FOUND, 0), (ErrorCode.NONE, 69)):
+        change = InsteadOf(ErrorCode.NONE, own)
+        edit = ChangeAnswer("commit/not-found", (("topics.partitions.error_code", change),))
+        answer = _answer(NEWEST.edited(edit), COMMIT._replace(generation_id=1))
+        assert {p.error_code for t in answer.topics for p in t.partitions} == {code}
+
+
 def test_a_field_that_the_answer_does_not_have_is_changed_in_each_record_in_it() -> None:
     fields = (("error_code", ErrorCode.FENCED_INSTANCE_ID),)
     for rule, body in (
@@ -188,6 +197,8 @@ def test_every_single_edit_is_the_same_again_from_its_json(profile: Profile) -> 
         ("members", (MemberResponse("#1", "instance", ErrorCode.NONE),)),
         ("members", ()),
         ("members", ANY),
+        ("protocol_name", InsteadOf("range", None)),
+        ("error_code", InsteadOf(ErrorCode.NONE, ErrorCode.ILLEGAL_GENERATION)),
     ],
 )
 def test_a_value_of_an_answer_is_the_same_again_from_its_json(name: str, value: object) -> None:
