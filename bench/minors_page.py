@@ -32,9 +32,9 @@ PROFILES: Final = """
 
 0.10.0, 0.10.2, 2.7 and 4.1 are checked against TLC, and this project's coordinator implements 2.7
 and 4.1. The others are edits of 2.7, read in Kafka's source and confirmed on the brokers above.
-They are for live brokers and for `groupcheck replay`: `explore`, `rules` and `verify builtin` do
-not know them. They have the API versions of 2.7, from 3.2 on also JoinGroup 8 and 9 and LeaveGroup
-5. Newer versions of other APIs are not sent.
+They are for live brokers and for `groupcheck replay`; `groupcheck rules --diff 2.7 3.9` prints what
+differs. `explore` and `verify builtin` do not know them. They have the API versions of 2.7, from
+3.2 on also JoinGroup 8 and 9 and LeaveGroup 5. Newer versions of other APIs are not sent.
 
 Not in these profiles, as the runs above do not show it: which offsets expire (KAFKA-13636), groups
 larger than `group.max.size` before 2.6 (KAFKA-9885), appends that fail, and what 2.4 and 2.5 do

@@ -139,8 +139,8 @@ def difference(one: Profile, other: Profile, selection: Selection) -> str:
     same = 0
     for table in _tables(selection):
         moved = _moved(one.version, other.version, table.name)
-        for rule in table.rules:
-            if not selection.takes(rule) or not rule.sources.keys() & {one.name, other.name}:
+        for rule in _either(one.version, other.version, table.name):
+            if not selection.takes(rule):
                 continue
             lines = _difference_of(one, other, rule, moved)
             if lines:
@@ -158,7 +158,17 @@ def difference(one: Profile, other: Profile, selection: Selection) -> str:
     return "\n".join([f"{head}: {others}", *blocks, ""])
 
 
-def _difference_of(one: Profile, other: Profile, rule: Rule, moved: dict[str, str]) -> list[str]:
+def _either(one: Version, other: Version, table: str) -> list[VersionRule]:
+    """The rules of a table that either of two versions has, in the order of all versions."""
+    found = {rule.id: rule for each in (other, one) for rule in each.tables[table]}
+    order = [rule.id for part in PARTS if isinstance(part, Table) for rule in part.rules]
+    places = {name: place for place, name in enumerate(order)}
+    return sorted(found.values(), key=lambda rule: places.get(rule.id, len(places)))
+
+
+def _difference_of(
+    one: Profile, other: Profile, rule: VersionRule, moved: dict[str, str]
+) -> list[str]:
     rules = {profile.name: profile.rules.get(rule.id) for profile in (one, other)}
     said = {profile.name: _said(profile.version, rules[profile.name]) for profile in (one, other)}
     if said[one.name] == said[other.name] and rule.id not in moved:
@@ -174,7 +184,7 @@ def _difference_of(one: Profile, other: Profile, rule: Rule, moved: dict[str, st
     return lines
 
 
-def _shared_rule(one: Profile, other: Profile, rule: Rule) -> list[str]:
+def _shared_rule(one: Profile, other: Profile, rule: VersionRule) -> list[str]:
     """A rule that two versions share: its sources, and what it does."""
     found = [each.rules[rule.id] for each in (one, other)]
     cited = ", ".join(dict.fromkeys(_short(each.source) for each in found))
@@ -213,8 +223,9 @@ def _differing_behaviours(one: Profile, other: Profile, selection: Selection) ->
             continue
         has = [profile for profile in (one, other) if part.holds_in(profile.version)]
         if len(has) == 1:
-            source = part.sources[has[0].name]
-            text = f"{part.area}: only {has[0].name}: {part.words} [{source}]"
+            source = part.sources.get(has[0].name)
+            cited = f" [{source}]" if source else ""
+            text = f"{part.area}: only {has[0].name}: {part.words}{cited}"
             lines += textwrap.wrap(text, WIDTH, subsequent_indent="    ")
     return lines
 

@@ -41,7 +41,11 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="only rules whose ids begin so, such as join/static",
     )
     command.add_argument(
-        "--profile", default="2.7", metavar="VERSION", help="the version of Kafka (default: 2.7)"
+        "--profile",
+        default="2.7",
+        metavar="VERSION",
+        help="the version of Kafka (default: 2.7); of a minor version such as 3.9, a line without "
+        "a tag is one of 2.7.2",
     )
     command.add_argument(
         "--diff", nargs=2, metavar=("A", "B"), help="the rules in which two versions differ"
@@ -54,13 +58,15 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: an API, a state, a rule or a version is unknown, or --all has no --diff.
     """
-    from groupcheck.model.profiles import PROFILES
+    from groupcheck.model.profiles.minors import EVERY_PROFILE
     from groupcheck.reports import rules
 
     if options.all and not options.diff:
         msg = "--all needs --diff"
         raise CommandError(msg)
-    if not any(name.startswith(options.rule) for each in PROFILES.values() for name in each.rules):
+    if not any(
+        name.startswith(options.rule) for each in EVERY_PROFILE.values() for name in each.rules
+    ):
         msg = f"no rule begins with {options.rule!r}"
         raise CommandError(msg)
 
@@ -69,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     )
     state = options.state and _known("state", options.state, rules.states())
     selection = rules.Selection(areas, state, options.rule, options.all)
-    profiles = [profile_of(name) for name in options.diff or (options.profile,)]
+    profiles = [profile_of(name, minors=True) for name in options.diff or (options.profile,)]
     for note in filter(None, (rules.missing_state(each, state) for each in profiles)):
         sys.stderr.write(f"groupcheck: {note}\n")
     if options.diff:

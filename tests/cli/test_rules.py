@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise, product
 from typing import Any
 
 import pytest
 
 from groupcheck.model.engine.rules import Table
 from groupcheck.model.profiles import PARTS, PROFILES
+from groupcheck.model.profiles.minors import EVERY_PROFILE, MINORS
 from groupcheck.reports import rules
 
 NAMES = tuple(PROFILES)
+PAIRS = [*product(NAMES, NAMES), *pairwise(EVERY_PROFILE), ("2.7", "3.9")]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", EVERY_PROFILE)
 def test_a_listing_has_every_rule_of_the_version_once_with_its_source(
     name: str, printed: Callable[..., str]
 ) -> None:
     lines = printed("rules", "--profile", name).splitlines()
-    for rule in PROFILES[name].rules.values():
+    for rule in EVERY_PROFILE[name].rules.values():
         assert lines.count(f"  {rule.id}  [{rule.source}]") == 1
 
 
@@ -28,15 +31,24 @@ def test_the_difference_of_a_version_to_itself_is_none(printed: Callable[..., st
     assert line.endswith("no difference")
 
 
-@pytest.mark.parametrize("one", NAMES)
-@pytest.mark.parametrize("other", NAMES)
+@pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_a_difference_names_every_rule_that_only_one_version_has(
     one: str, other: str, printed: Callable[..., str]
 ) -> None:
     out = printed("rules", "--diff", one, other)
-    only = PROFILES[one].rules.keys() ^ PROFILES[other].rules.keys()
+    only = EVERY_PROFILE[one].rules.keys() ^ EVERY_PROFILE[other].rules.keys()
     assert out.count("[no such rule]") == len(only)
     assert all(f"\n{rule}: " in out for rule in only)
+
+
+@pytest.mark.parametrize("name", MINORS)
+def test_the_difference_of_a_minor_version_to_the_one_it_is_made_of_has_its_own_lines(
+    name: str, printed: Callable[..., str]
+) -> None:
+    out = printed("rules", "--diff", "2.7", name)
+    own = {r.source for r in MINORS[name].rules.values() if " of " in r.source}
+    assert own
+    assert all(f"{name} [{source}]" in out for source in own)
 
 
 def test_a_cell_and_its_differences_fit_one_screen(printed: Callable[..., str]) -> None:
@@ -54,13 +66,12 @@ def test_a_cell_and_its_differences_fit_one_screen(printed: Callable[..., str]) 
     assert "join/leader-stable" not in out
 
 
-@pytest.mark.parametrize("one", NAMES)
-@pytest.mark.parametrize("other", NAMES)
+@pytest.mark.parametrize(("one", "other"), PAIRS)
 def test_with_all_a_difference_names_every_rule_of_both_versions_once(
     one: str, other: str, printed: Callable[..., str]
 ) -> None:
     lines = printed("rules", "--diff", one, other, "--all").splitlines()
-    rules = {**PROFILES[one].rules, **PROFILES[other].rules}
+    rules = {**EVERY_PROFILE[one].rules, **EVERY_PROFILE[other].rules}
     heads = [line.partition(": ")[0] for line in lines]
     assert all(heads.count(rule) == 1 for rule in rules)
 
