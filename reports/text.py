@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from typing import NamedTuple, TypeGuard
 
-from groupcheck.model.bodies import camel
+from groupcheck.model.bodies import Json, camel, encode
 from groupcheck.model.engine.edits import Sometimes
 from groupcheck.model.engine.rules import Behaviour, VersionRule
+from groupcheck.model.exploring.canonical import rename
 from groupcheck.model.profiles import PARTS
 from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.model.state import Advance
@@ -22,6 +24,7 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.compare import UNREVEALED, differing
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import Difference
+from groupcheck.properties.sequence import step_message
 from groupcheck.reports import explanations
 from groupcheck.reports.formatting import bounded, bounded_lines, passing, value
 from groupcheck.reports.internal_state import group_field, view_field
@@ -112,6 +115,28 @@ def steps_in_words(exchanges: tuple[Exchange, ...], symbols: Names) -> list[str]
         for number, exchange in enumerate(exchanges, 1)
         for line in _step(number, exchange, labels, labels.shown, silent_is_odd=False)
     ]
+
+
+def raw_messages(exchanges: tuple[Exchange, ...], symbols: Names) -> list[str]:
+    """The messages in the form of the port protocol; `symbols` is as in `answers_in_words`."""
+    real = {symbol: member_id for member_id, symbol in symbols.items()}
+    versions: dict[int, int] = {}
+    lines: list[str] = []
+    for given, seen in exchanges:
+        sent = given
+        if isinstance(given, Request):
+            versions[given.request_id] = given.api_version
+            sent = given._replace(body=rename(given.body, real, 0))
+        lines.append(f"> {_json(step_message(sent))}")
+        for request_id, body in seen.responses:
+            encoded = encode(body, versions[request_id])
+            message = {"type": "response", "id": request_id, "body": encoded}
+            lines.append(f"< {_json(message)}")
+    return lines
+
+
+def _json(message: Json) -> str:
+    return json.dumps(message, separators=(",", ":"))
 
 
 def _labels_of(exchanges: tuple[Exchange, ...], symbols: Names) -> Labels:

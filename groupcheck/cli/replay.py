@@ -38,6 +38,12 @@ PORT it checks the responses of a recording (serve --record), group by group.
     )
     add_shared(command, "save")
     add_verbose(command, "each step, or each group of a recording")
+    command.add_argument(
+        "--raw",
+        action="store_true",
+        help="print each message, too, as JSON (docs/port-protocol.md), with the member ids of the "
+        "port: > was sent, < was received",
+    )
 
 
 def run(options: argparse.Namespace) -> int:
@@ -48,6 +54,9 @@ def run(options: argparse.Namespace) -> int:
     """
     from groupcheck.reports.command_records import replay_record
 
+    if options.raw and options.port is None:
+        msg = "--raw needs a PORT: a recording has the messages"
+        raise CommandError(msg)
     watch = Stopwatch()
     done, details = _check_recording(options) if options.port is None else _replay(options)
     record = replay_record(done, watch.took())
@@ -73,7 +82,7 @@ def _replay(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
     from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import MalformedTraceError, load
     from groupcheck.reports.command_records import Replayed
-    from groupcheck.reports.text import steps_in_words
+    from groupcheck.reports.text import raw_messages, steps_in_words
 
     errors = (MalformedTraceError, UnknownPortError, PortUnavailableError, NotReplayedError)
     with ending_with_message(*errors, action=f"read {options.trace}"):
@@ -83,6 +92,8 @@ def _replay(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
     if replayed.finding is not None and replayed.finding.during == "open":
         msg = f"{options.port} cannot be opened: {replayed.finding.failure}"
         raise CommandError(msg)
+    if options.raw:
+        print_text(_lines(raw_messages(replayed.exchanges, replayed.names)))
     finding, omitted = replayed.finding, (replayed.omission,) if replayed.omission else ()
     steps = len(sequence.steps) - len(replayed.left_out)
     trace, profile = str(options.trace), sequence.profile

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -126,6 +127,38 @@ def test_a_finding_that_depends_on_the_ports_random_choices_is_found_again(
     status, out, _ = replay(_trace(HEARTBEAT), INTERMITTENT)
     assert status == 1
     assert out.startswith("Finding ")
+
+
+@pytest.mark.parametrize(("port", "status"), [("builtin", 0), (INTERMITTENT, 1)])
+def test_raw_messages_have_the_ids_of_the_port_and_are_those_of_the_trace(
+    port: str, status: int, tmp_path: Path, run: Callable[..., Any]
+) -> None:
+    steps = (JOIN, Advance(3_000), UNFAIR) if port == "builtin" else (HEARTBEAT,)
+    path = tmp_path / "trace"
+    path.write_text(_trace(*steps), encoding="utf-8")
+    done = run("replay", path, port, "--raw")
+    messages = [line for line in done.out.splitlines() if line.startswith(("> ", "< "))]
+    sent, received = (
+        [json.loads(line[2:]) for line in messages if line.startswith(sign)] for sign in "><"
+    )
+    assert done.status == status
+    assert [each["type"] for each in received] == ["response"] * len(received)
+    assert [each["id"] for each in received] == [each.get("id") for each in sent if "id" in each]
+    if port == "builtin":
+        (member_id,) = {each["body"]["memberId"] for each in received if each["id"] == 1}
+        assert sent[2]["body"].pop("memberId") == member_id != "#1"
+    planned = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()[1:]]
+    if port == "builtin":
+        planned[2]["body"].pop("memberId")
+    assert sent == planned
+
+
+def test_raw_messages_are_those_of_a_port(tmp_path: Path, error: Callable[..., str]) -> None:
+    path = tmp_path / "trace"
+    path.write_text(_trace(HEARTBEAT), encoding="utf-8")
+    assert error("replay", path, "--raw").endswith(
+        "--raw needs a PORT: a recording has the messages\n"
+    )
 
 
 def test_a_trace_that_cannot_be_read_is_one_line(tmp_path: Path, error: Callable[..., str]) -> None:

@@ -12,6 +12,7 @@ from groupcheck.model.engine.edits import (
     Edit,
     Exchange,
     FromVersion,
+    InsteadOf,
 )
 from groupcheck.model.instances.instance import virtual_time_instances
 from groupcheck.model.profiles import PROFILES
@@ -49,8 +50,10 @@ def _port(*edits: Edit) -> Port:
     return ModelPort(edited=deviating(NEW, edits))
 
 
-def _verified(*edits: Edit, known: tuple[KnownDeviation, ...] = ()) -> Result:
-    given = together({"metadata": virtual_time_instances(NEW, 2)["metadata"]})
+def _verified(
+    *edits: Edit, known: tuple[KnownDeviation, ...] = (), instance: str = "metadata"
+) -> Result:
+    given = together({instance: virtual_time_instances(NEW, 2)[instance]})
     source = PortSource("edited", lambda: _port(*edits))
     return Verification(source, SETTINGS, given=given, known=known).run()
 
@@ -76,6 +79,23 @@ def test_two_edits_are_two_causes_and_everything_behind_them_is_covered() -> Non
     assert sorted(_causes(result)) == sorted(map(str, (OTHER_GENERATION, ANSWERED)))
     assert result.covered_transitions == result.transitions
     assert all(not finding.sequence.deviations for finding in result.findings)
+
+
+def test_an_edit_that_shows_in_many_answers_is_one_cause_beside_another_one() -> None:
+    always = DropGuard("join/not-coordinator", "this is not the group's coordinator")
+    result = _verified(always, OTHER_GENERATION)
+    assert _causes(result) == [str(always)]  # without members no heartbeat has a generation
+    (finding,) = _verified(always, ANSWERED, DropRule("fetch/no-group")).findings
+    assert finding.cause == always
+
+
+@pytest.mark.slow
+def test_a_field_that_differs_only_where_it_has_one_value_is_said_to_do_so() -> None:
+    change = InsteadOf(7, -1)
+    edit = ChangeAnswer("fetch/committed", (("topics.partitions.committed_offset", change),))
+    result = _verified(edit, instance="storing")
+    assert _causes(result) == [str(edit)]
+    assert str(edit).endswith("committed_offset=7 instead of -1")
 
 
 @pytest.mark.parametrize("first", [2, 5])
