@@ -40,9 +40,14 @@ class FaultyPythonPort:
         return self._messages(self._port.advance(ms, ()))
 
     def fault(
-        self, fault: str, count: int | None = None, error: int | None = None
+        self,
+        fault: str,
+        count: int | None = None,
+        error: int | None = None,
+        config: dict[str, int] | None = None,
     ) -> Iterator[dict[str, Any]]:
-        return self._messages(self._port.fault(Fault(fault, count, error), ()))
+        size = config["group.max.size"] if config else None
+        return self._messages(self._port.fault(Fault(fault, count, error, size), ()))
 
     def close(self) -> None:
         self._port.close()

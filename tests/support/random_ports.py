@@ -198,8 +198,10 @@ class EditedPort:
     def advance(self, ms: int) -> Any:
         return self._edited("advance", self._port.advance(ms, ()))
 
-    def fault(self, fault: str, count: int | None = None, error: int | None = None) -> Any:
-        return self._edited("fault", self._port.fault(Fault(fault, count, error), ()))
+    def fault(self, fault: str, **fields: Any) -> Any:
+        size = fields.get("config", {}).get("group.max.size")
+        given = Fault(fault, fields.get("count"), fields.get("error"), size)
+        return self._edited("fault", self._port.fault(given, ()))
 
     def close(self) -> Any:
         return self.edits.edited("close", None)
