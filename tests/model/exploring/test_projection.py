@@ -80,7 +80,8 @@ def test_each_arrow_has_the_reasons_that_kafka_knows(spaces: list[StateSpace]) -
     if Arrow(EMPTY, PREPARING) in arrows:
         assert set(arrows[Arrow(EMPTY, PREPARING)]) == joins
     reasons = set(arrows[Arrow(STABLE, PREPARING)])
-    assert reasons - {"time/ghost-expired"} == joins | OF_VERSION.get(
+    loads = {"failover/too-large"} & set(rules)
+    assert reasons - {"time/ghost-expired"} == joins | loads | OF_VERSION.get(
         spaces[0].instance.profile.name, set()
     ) | {
         "join/changed-stable",
