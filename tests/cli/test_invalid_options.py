@@ -45,7 +45,7 @@ MESSAGES: Final = {
     "replay": "the following arguments are required: FILE",
     "rules --api Join": "unknown API or area 'Join'; known: JoinGroup, SyncGroup, ",
     "rules --state Lost": "unknown state 'Lost'; known: ",
-    "rules --diff 2.7 3.9": "3.9",
+    "rules --diff 2.7 1.0": "1.0",
     "rules --rule heartbeat/none": "no rule begins with 'heartbeat/none'",
     "rules --all": "--all needs --diff",
     "serve --listen 9092": "argument --listen: '9092' is not HOST:PORT",
