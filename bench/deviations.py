@@ -23,6 +23,7 @@ import os
 import sys
 import time
 from collections.abc import Iterable
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Final, NamedTuple
@@ -95,9 +96,7 @@ def _options() -> argparse.Namespace:
 def _count(port: tuple[int, str]) -> Count:
     number, seed = port
     (profile, given), random = _mine["model"], Random(seed)
-    edits = _chosen(profile, list(edits_of(profile)), number, random)
-    while not _is_possible(_known(edits, given)):
-        edits = _chosen(profile, list(edits_of(profile)), number, random)
+    edits = _chosen(profile, number, random, given)
     edited = deviating(profile, edits)
     shown = {str(e): s for e in edits if (s := _shortest(_without(e, edits, given), edited))}
     started = time.process_time()
@@ -129,15 +128,14 @@ def _count(port: tuple[int, str]) -> Count:
     return count
 
 
-def _chosen(profile: Profile, every: list[Edit], number: int, random: Random) -> tuple[Edit, ...]:
-    """Random edits that do not exclude each other."""
+def _chosen(profile: Profile, number: int, random: Random, given: Explored) -> tuple[Edit, ...]:
+    """Random edits that do not exclude each other, and by which each step is possible."""
+    every = list(edits_of(profile))
     while True:
         edits = tuple(random.sample(every, number))
-        try:
-            deviating(profile, edits)
-        except UnknownPartError:
-            continue
-        return edits
+        with suppress(UnknownPartError):
+            if _is_possible(_known(edits, given)):
+                return edits
 
 
 def _is_possible(instances: Iterable[Known]) -> bool:

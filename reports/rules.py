@@ -139,7 +139,7 @@ def difference(one: Profile, other: Profile, selection: Selection) -> str:
     same = 0
     for table in _tables(selection):
         moved = _moved(one.version, other.version, table.name)
-        for rule in _either(one.version, other.version, table.name):
+        for rule in _either(one.version, other.version, table):
             if not selection.takes(rule):
                 continue
             lines = _difference_of(one, other, rule, moved)
@@ -158,11 +158,10 @@ def difference(one: Profile, other: Profile, selection: Selection) -> str:
     return "\n".join([f"{head}: {others}", *blocks, ""])
 
 
-def _either(one: Version, other: Version, table: str) -> list[VersionRule]:
+def _either(one: Version, other: Version, table: Table) -> list[VersionRule]:
     """The rules of a table that either of two versions has, in the order of all versions."""
-    found = {rule.id: rule for each in (other, one) for rule in each.tables[table]}
-    order = [rule.id for part in PARTS if isinstance(part, Table) for rule in part.rules]
-    places = {name: place for place, name in enumerate(order)}
+    found = {rule.id: rule for each in (other, one) for rule in each.tables[table.name]}
+    places = {rule.id: place for place, rule in enumerate(table.rules)}
     return sorted(found.values(), key=lambda rule: places.get(rule.id, len(places)))
 
 

@@ -144,11 +144,14 @@ class Loading(Part):
             )
             member.counts_as_static |= self._behaviour.null_instance_is_static
             group.add(member, group.protocol_type)
-        for instance_id in group.static_members:
+        named: dict[str, list[Member]] = {}
+        for member in group.members.values():
+            if member.group_instance_id is not None:
+                named.setdefault(member.group_instance_id, []).append(member)
+        for instance_id, members in named.items():
             # Kafka takes the last of several members, in the order of a hash map.
-            named = [m for m in group.members.values() if m.group_instance_id == instance_id]
-            if len(named) > 1:
-                group.static_members[instance_id] = self._choose(named).member_id
+            if len(members) > 1:
+                group.static_members[instance_id] = self._choose(members).member_id
         group.subscribe()
 
 

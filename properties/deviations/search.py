@@ -146,15 +146,14 @@ class Search:
             ):
                 explained[edit] = number
         rest = [test for test, _ in pending]
-        found = sorted(explained, key=lambda edit: -explained[edit])
-        for is_wide in (False, True):
-            for edit in found:
-                if self._is_wide(self.adopted, edit, covered) is is_wide:
-                    if is_wide and not self._predicts((*self.adopted, edit), edit, rest):
-                        continue
-                    if self._may_add((edit,), (), covered):
-                        return edit
-        return None
+        wide: list[Edit] = []
+        for edit in sorted(explained, key=lambda edit: -explained[edit]):
+            if self._is_wide(self.adopted, edit, covered):
+                wide.append(edit)
+            elif self._may_add((edit,), (), covered):
+                return edit
+        predict = (e for e in wide if self._predicts((*self.adopted, e), e, rest))
+        return next((edit for edit in predict if self._may_add((edit,), (), covered)), None)
 
     def _predicts(self, deviations: Deviations, edit: Edit, tests: list[ObservedTest]) -> bool:
         """Whether the deviations explain all tests in which the rule of one is applied."""
