@@ -48,9 +48,9 @@ class TransitionCounts(msgspec.Struct, frozen=True):
     """The transitions of an instance by outcome; all but `requests_covered` add up to `total`.
 
     `requests_covered` are those of `covered` that are requests, not time or faults. `not_observed`
-    are allowed outcomes of a choice at which the port took another one, `ambiguous` were tried, but
-    the observation matches several. For `unsupported` the port lacks the input; to `diverged` it
-    gave an answer that is not allowed.
+    are allowed outcomes of a choice at which the port took another one, and the transitions that
+    only those lead to. `ambiguous` were tried, but the observation matches several. For
+    `unsupported` the port lacks the input; to `diverged` it gave an answer that is not allowed.
     """
 
     total: int = 0

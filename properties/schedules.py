@@ -61,11 +61,11 @@ def virtual_time(run: Verification) -> None:
 
 def _adopt(run: Verification) -> bool:
     """Adopt the deviations that explain the findings; False if there are none."""
-    if run.is_over or run.has_enough or not run.findings:
+    if run.is_over or not run.findings:
         return False
     with one_by_one(run) as how:
         minimise(run, how)
-    return run.adopt()
+    return run.adopt() and not run.has_enough
 
 
 class _SharedBrokerFailedError(Exception):
@@ -93,12 +93,12 @@ def _real_time(run: Verification, *, share: bool) -> None:
         is_left = _tour_concurrently(run, share=share) and bool(run.settings.time_s)
         with concurrently(run, CONCURRENT) as how:
             minimise(run, how)
-        if run.has_enough:
-            break
         if run.search_is_over:
             run.result.time_over = run.time_over
             break
         is_left |= run.adopt()
+        if run.has_enough:
+            break
     with concurrently(run, CONCURRENT) as how:
         conclude(run, how)
 

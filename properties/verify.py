@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from itertools import chain
 from random import Random
 from threading import Lock
 from typing import Final
@@ -21,7 +20,6 @@ from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties import schedules
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space
 from groupcheck.properties.coverage.curve import Curve, Point
-from groupcheck.properties.coverage.kind import SHOWN
 from groupcheck.properties.coverage.pairs import PairCoverage
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.observed import ObservedTest, count_covered
@@ -96,6 +94,7 @@ class Verification:
         self.check_interruption: Callable[[], None] = lambda: None  # also raises TimeOverError
         self._interrupted: Callable[[], None] = lambda: None
         self._given = given
+        self._kafka: Explored | None = None  # the same without deviations
         self._explored_with: Deviations = ()
         self.replay_hangs = 0  # while findings were made minimal
         self.minimal: dict[tuple[str, ...], Finding] = {}  # those that were made minimal
@@ -133,6 +132,7 @@ class Verification:
         finally:
             self.progress.end()
             self.result.phases = self.progress.seconds
+            self.result.answered = self.has_answered
             self._count_transitions()
             self._curve.end(self._point())
             self.result.curve = self._curve.points
@@ -173,7 +173,8 @@ class Verification:
 
     def _check_time(self) -> None:
         # On a real clock the schedule ends the search itself, with its ports still open.
-        searching = self.findings and not self._minimising and not self.source.real_time
+        found = bool(self.findings or self.search.adopted)
+        searching = found and not self._minimising and not self.source.real_time
         if self._is_used(SEARCH_SHARE if searching else 1):
             raise TimeOverError
 
@@ -209,8 +210,13 @@ class Verification:
 
     @property
     def graphs(self) -> list[StateGraph]:
-        """The state graphs of the instances."""
+        """The state graphs of the instances, with the deviations."""
         return list(self._given.graphs.values()) if self._given else []
+
+    @property
+    def kafka_graphs(self) -> list[StateGraph]:
+        """The state graphs of the instances, without deviations."""
+        return list(self._kafka.graphs.values()) if self._kafka else []
 
     @property
     def is_over(self) -> bool:
@@ -223,10 +229,22 @@ class Verification:
         found = len(self.findings) + len(self.search.adopted)
         return found >= self.settings.max_findings
 
+    @property
+    def has_answered(self) -> bool:
+        """Whether the port has sent a response, in a finding or to a covered transition."""
+        exchanges = (exchange for each in self.findings.values() for exchange in each.exchanges)
+        shown = (
+            coverage.space.edges[hop.node][hop.edge]
+            for coverage in self.coverages.values()
+            for hop in coverage.shown
+        )
+        return any(each.seen.responses for each in exchanges) or any(e.responses for e in shown)
+
     def explore(self, instances: Callable[[], dict[str, Instance]]) -> None:
         """Explore the instances, unless explored ones were given, and plan their coverage."""
         done = self.progress("exploring the model", None)
         self._given = self._given or explored(instances(), done)
+        self._kafka = self._kafka or self._given
         changed = set(map(str, self.search.adopted)) ^ set(map(str, self._explored_with))
         edits = [e for e in (*self.search.adopted, *self._explored_with) if str(e) in changed]
         if edits:
@@ -253,14 +271,17 @@ class Verification:
     def adopt(self) -> bool:
         """Adopt the deviations that explain findings, and drop these; False if there are none."""
         findings = list(self.findings.values())
-        if not self.search.learn(findings, self.coverages.values()):
+        if not self.has_answered or not self.search.learn(findings, self.coverages.values()):
             return False
         self.drop_explained()
         self.explore(dict)
         return True
 
     def drop_explained(self) -> None:
-        """Drop the findings that the deviations explain, and excuse these in the others."""
+        """Drop the findings that the deviations explain, and excuse these in the others.
+
+        What only a deviation explained that was refuted is a finding again.
+        """
         before, self.findings = self.findings, {}
         for finding in before.values():
             again: Finding | None = finding
@@ -268,6 +289,8 @@ class Verification:
                 again = ObservedTest.of(finding).finding(self.search.model)
             if again is not None:
                 keep(self.findings, again)
+        for finding in self.search.take_unexplained():
+            keep(self.findings, finding)
 
     def _plan(self, given: Explored) -> None:
         random = Random(self.settings.seed)
@@ -356,9 +379,6 @@ class Verification:
         """Put the findings into the result, each once, the shortest first."""
         found = {finding.finding_id: finding for finding in self.kept()}
         self.result.findings = sorted(found.values(), key=lambda f: (length_of(f), f.finding_id))
-        self.result.answered |= any(
-            exchange.seen.responses for each in found.values() for exchange in each.exchanges
-        )
 
     def _point(self) -> Point:
         shown = sum(len(coverage.shown) for coverage in self.coverages.values())
@@ -371,10 +391,6 @@ class Verification:
         ]
         for name, coverage in self.coverages.items():
             space, outcomes = coverage.space, coverage.kinds()
-            self.result.answered |= any(
-                kind in SHOWN and edge.responses
-                for kind, edge in zip(outcomes, chain.from_iterable(space.edges), strict=True)
-            )
             self.result.instances.append(
                 InstanceCoverage(
                     name=name,

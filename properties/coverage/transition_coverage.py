@@ -23,7 +23,7 @@ from groupcheck.properties.result import TransitionCounts
 # branches some are rare, such as one that needs a certain order of all timers (`Fork.max_tries`).
 TRIES_PER_BRANCH = 8
 
-# After this many equal divergences an input is not tried in other states.
+# After this many equal divergences an input is tried in other states only when all else was tried.
 ALIKE = 3
 
 
@@ -75,6 +75,9 @@ class Coverage:
         self._closed: set[TransitionReference] = set()  # no path goes through these
         self.unsupported: list[str] = []
         self._alike: Counter[Label] = Counter()
+        # The forks set aside because equal ones have diverged, and those of them tried after all.
+        self._postponed: dict[Label, list[tuple[int, Fork]]] = {}
+        self._resumed: dict[Label, list[tuple[int, Fork]]] = {}
         self._missed: Counter[TransitionReference] = Counter()
         self._reported = 0
         self._forks = [_forks_of(node, edges) for node, edges in enumerate(space.edges)]
@@ -182,7 +185,7 @@ class Coverage:
             label = self._label(node, fork)
             self._alike[label] += 1
             if self._alike[label] == ALIKE:
-                self._strike(label)
+                self._postpone(label)
 
     def miss(self, hop: TransitionReference) -> None:
         """Record that the port took another branch than the path needs.
@@ -219,13 +222,34 @@ class Coverage:
     def _label(self, node: int, fork: Fork) -> Label:
         return sort_of(fork.given)[:2], self.space.edges[node][fork.hops[0].edge].fired
 
-    def _strike(self, label: Label) -> None:
+    def _postpone(self, label: Label) -> None:
+        """Set aside the untried forks of a label; for good if none of those resumed was allowed."""
+        resumed = self._resumed.get(label)
+        again = resumed is None or any(self.shown.intersection(fork.hops) for _, fork in resumed)
         for node, forks in enumerate(self._forks):
             for fork in forks.values():
-                if self._label(node, fork) == label:
+                untried = self.shown.isdisjoint(fork.hops) and self.diverged.isdisjoint(fork.hops)
+                if untried and self._label(node, fork) == label:
                     self._closed.update(fork.hops)
                     self._done(node, fork)
+                    if again:
+                        self._postponed.setdefault(label, []).append((node, fork))
             self._ways[node] = self._ways_out(node)
+
+    def _resume(self) -> bool:
+        """Make the forks that were set aside untried again; False if there are none."""
+        if not self._postponed:
+            return False
+        for label, forks in self._postponed.items():
+            self._alike[label] = 0
+            for node, fork in forks:
+                self._closed.difference_update(fork.hops)
+                self.todo[node].append(fork)
+                self._ways[node] = self._ways_out(node)
+        self._resumed |= self._postponed
+        self._postponed = {}
+        self._nearest = Nearest(self._ways, self.todo.__getitem__)
+        return True
 
     def _done(self, node: int, fork: Fork) -> None:
         if fork in self.todo[node]:
@@ -242,6 +266,8 @@ class Coverage:
             if self.todo[start]:
                 return []
             hops = self._hops(self._nearest.find(start))
+            if hops is None and start == 0 and self._resume():
+                return self.way(start, limit)
             if hops is None or len(hops) <= limit:
                 return hops
             if all(len(self.fork(hop).hops) == 1 for hop in hops):
@@ -306,21 +332,33 @@ class Coverage:
 
     def kinds(self) -> str:
         """Return the outcome of each transition as a letter, in the order of the graph."""
-        return "".join(map(self._kind, references(self.space)))
+        reachable = self._reachable()
+        return "".join(self._kind(hop, reachable) for hop in references(self.space))
 
-    def _kind(self, hop: TransitionReference) -> Kind:
+    def _reachable(self) -> set[int]:
+        """The nodes that a path leads to which takes no branch that the port did not choose."""
+        found, pending = {0}, [0]
+        while pending:
+            for fork in self._forks[pending.pop()].values():
+                taken = [hop for hop in fork.hops if hop in self.shown] or fork.hops
+                new = {self.after(hop) for hop in taken} - found
+                found |= new
+                pending += new
+        return found
+
+    def _kind(self, hop: TransitionReference, reachable: set[int]) -> Kind:
         fork = self.fork(hop)
-        if not self.wants(hop.node, fork):
-            return Kind.NOT_ASKED
-        if hop in self.shown:
-            return Kind.ANSWERED if isinstance(fork.given, Request) else Kind.HAPPENED
-        if hop in self.diverged:
-            return Kind.DIVERGED
-        if hop in self.left_out:
-            return Kind.UNSUPPORTED
-        if not self.shown.isdisjoint(fork.hops):
-            return Kind.NOT_CHOSEN
-        return Kind.AMBIGUOUS if fork.tries else Kind.UNTRIED
+        covered = Kind.ANSWERED if isinstance(fork.given, Request) else Kind.HAPPENED
+        kinds = {
+            Kind.NOT_ASKED: not self.wants(hop.node, fork),
+            covered: hop in self.shown,
+            Kind.DIVERGED: hop in self.diverged,
+            Kind.UNSUPPORTED: hop in self.left_out,
+            Kind.NOT_CHOSEN: not self.shown.isdisjoint(fork.hops),
+            Kind.AMBIGUOUS: bool(fork.tries),
+            Kind.UNTRIED: hop.node in reachable,
+        }
+        return next((kind for kind, holds in kinds.items() if holds), Kind.NOT_CHOSEN)
 
     def counts(self) -> TransitionCounts:
         """Return how many transitions have each outcome."""

@@ -2,7 +2,7 @@
 
 A deviation has to explain every test that has shown a difference so far, and to allow each answer
 that the port has given to a covered transition. A test that contradicts it later replaces it by
-another one that explains that test, too.
+another one that explains that test, too, or refutes it.
 """
 
 from __future__ import annotations
@@ -66,6 +66,7 @@ class Search:
         self._edits = tuple(edits_of(profile))
         self._alternatives: dict[str, list[Edit]] = {}
         self._unexplained: set[tuple[object, ...]] = set()  # keys of findings, and what was adopted
+        self._refuted: set[str] = set()
 
     @property
     def model(self) -> Profile:
@@ -99,7 +100,26 @@ class Search:
                     self._add_evidence(test)
                 else:
                     self._unexplained.add(tried)
+        self._refute(tests)
         return self.adopted != before
+
+    def _refute(self, tests: list[ObservedTest]) -> None:
+        """Drop each deviation without which a test that contradicts it would be explained."""
+        for test in tests:
+            if test.allowed_by(self.model):
+                continue
+            for deviation in self.adopted:
+                model = self._model_of(self.without(deviation))
+                if model and test.allowed_by(model):
+                    self.adopted = self.without(deviation)
+                    self._refuted.add(str(deviation))
+                    break
+
+    def take_unexplained(self) -> list[Finding]:
+        """Remove from the evidence what is not explained any more, and return its findings."""
+        found = [(test, test.finding(self.model)) for test in self.evidence]
+        self.evidence = [test for test, finding in found if finding is None]
+        return [finding for _, finding in found if finding is not None]
 
     def _number_otherwise(
         self, findings: list[Finding], tests: list[ObservedTest], covered: Shown
@@ -273,7 +293,7 @@ class Search:
     def _may_add(self, edits: Deviations, tests: tuple[ObservedTest, ...], covered: Shown) -> bool:
         """Whether the deviations with these edits explain all that has been seen, and tests."""
         deviations = (*self.adopted, *edits)
-        if not self._explains(deviations, *tests):
+        if not self._refuted.isdisjoint(map(str, edits)) or not self._explains(deviations, *tests):
             return False
         return covered.allowed_by(deviating(self.profile, deviations), edits)
 

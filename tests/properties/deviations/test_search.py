@@ -51,11 +51,14 @@ def _port(*edits: Edit) -> Port:
 
 
 def _verified(
-    *edits: Edit, known: tuple[KnownDeviation, ...] = (), instance: str = "metadata"
+    *edits: Edit,
+    known: tuple[KnownDeviation, ...] = (),
+    instance: str = "metadata",
+    settings: Settings = SETTINGS,
 ) -> Result:
     given = together({instance: virtual_time_instances(NEW, 2)[instance]})
     source = PortSource("edited", lambda: _port(*edits))
-    return Verification(source, SETTINGS, given=given, known=known).run()
+    return Verification(source, settings, given=given, known=known).run()
 
 
 def _causes(result: Result) -> list[str]:
@@ -76,6 +79,13 @@ def test_each_edit_of_the_model_is_found_as_one_cause_or_cannot_be_seen(edit: Ed
 
 def test_two_edits_are_two_causes_and_everything_behind_them_is_covered() -> None:
     result = _verified(OTHER_GENERATION, ANSWERED)
+    assert sorted(_causes(result)) == sorted(map(str, (OTHER_GENERATION, ANSWERED)))
+    assert result.covered_transitions == result.transitions
+
+
+def test_the_maximum_of_findings_counts_causes_and_not_the_differences_that_they_explain() -> None:
+    """These two edits show in three answers."""
+    result = _verified(OTHER_GENERATION, ANSWERED, settings=SETTINGS._replace(max_findings=3))
     assert sorted(_causes(result)) == sorted(map(str, (OTHER_GENERATION, ANSWERED)))
     assert result.covered_transitions == result.transitions
     assert all(not finding.sequence.deviations for finding in result.findings)

@@ -1,0 +1,93 @@
+"""What tours try: all that can be reached, whatever diverges and whatever the port chooses."""
+
+from __future__ import annotations
+
+from functools import cache
+from random import Random
+
+import pytest
+
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.instances.instance import virtual_time_instances
+from groupcheck.model.profiles import PROFILES
+from groupcheck.properties.coverage.kind import SHOWN, Kind
+from groupcheck.properties.coverage.transition_coverage import ALIKE, Coverage, Fork
+
+LIMIT = 60  # steps of a test
+OTHER_GENERATION = ("heartbeat/other-generation",)  # it leads to no other state
+
+
+@cache
+def _space(version: str) -> StateSpace:
+    return explore(virtual_time_instances(PROFILES[version], 2)["membership"])
+
+
+def _toured(space: StateSpace, wrong: frozenset[tuple[int, int]] = frozenset()) -> Coverage:
+    """The coverage of a simulated port, which takes the first branch of each fork.
+
+    Its answers to the `wrong` transitions, by their nodes and places, are not allowed.
+    """
+    coverage = Coverage(space, Random(0))
+
+    def tried(node: int, fork: Fork) -> int | None:
+        hop = fork.hops[0]
+        if hop in wrong:
+            coverage.diverge(node, fork)
+            return None
+        target = coverage.after(hop)
+        coverage.show(node, fork, target, frozenset({space.edges[node][hop.edge].fired}))
+        return target
+
+    def test() -> None:
+        node: int | None = 0
+        for left in reversed(range(LIMIT)):
+            if node is None or (way := coverage.way(node, left)) is None:
+                return
+            fork = coverage.fork(way[0]) if way else coverage.take(node)
+            if fork is None:
+                return
+            node = tried(node, fork)
+            if way and node != coverage.after(way[0]):
+                coverage.miss(way[0])
+
+    while coverage.way(0, LIMIT - 1) is not None:
+        test()
+    return coverage
+
+
+def _heartbeats(space: StateSpace) -> list[tuple[int, int]]:
+    """The transitions of known members' Heartbeats of another generation."""
+    return [
+        (node, place)
+        for node, edges in enumerate(space.edges)
+        for place, edge in enumerate(edges)
+        if edge.fired == OTHER_GENERATION
+    ]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_diverges_in_some_states_is_tried_in_all_others(seed: int) -> None:
+    space = _space("2.7")
+    every = _heartbeats(space)
+    wrong = frozenset(Random(seed).sample(every, 2 * ALIKE))
+    coverage = _toured(space, wrong)
+    assert len(every) > 10 * len(wrong)
+    assert coverage.diverged == wrong
+    assert {hop for hop in every if hop not in wrong} <= coverage.shown
+
+
+def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
+    space = _space("2.7")
+    coverage = _toured(space, frozenset(_heartbeats(space)))
+    counts = coverage.counts()
+    assert len(coverage.diverged) == counts.diverged == 2 * ALIKE
+    assert counts.untried == len(_heartbeats(space)) - 2 * ALIKE
+    assert counts.covered + counts.not_observed + counts.diverged + counts.untried == counts.total
+
+
+@pytest.mark.parametrize("version", PROFILES)
+def test_what_only_a_branch_leads_to_that_the_port_never_takes_counts_as_not_observed(
+    version: str,
+) -> None:
+    kinds = _toured(_space(version)).kinds()
+    assert set(kinds) == {*SHOWN, Kind.NOT_CHOSEN}
