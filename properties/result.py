@@ -34,7 +34,7 @@ class Settings(NamedTuple):
     examples: int = 100
     steps: int = 60
     seed: int = 0
-    max_findings: int = 25
+    max_findings: int = 100
     every_space: bool = False
     pairs: bool = False
     walks: int = 0
