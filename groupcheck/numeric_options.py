@@ -131,7 +131,7 @@ _ROWS: Final = (
         5_000,
         "in real time: how long to wait for a response that is due, in ms",
     ),
-    NumericOption("max_findings", 1, 1_000, 25, "stop after N findings"),
+    NumericOption("max_findings", 1, 1_000, 100, "stop after N findings"),
     NumericOption("walks", 0, 10**9, 500, "random walks over the explored graph and beyond it"),
     NumericOption(
         "jobs",
