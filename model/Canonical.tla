@@ -39,8 +39,10 @@ CanonicalState(s) ==
       cut == IF none THEN 0 ELSE Max(g.generation - Generations, 0)
       known == IF none THEN {} ELSE DOMAIN g.members \cup DOMAIN g.pending
       appends == [i \in DOMAIN s.appends |-> CanonicalAppend(s.appends[i], known, cut)]
-  IN IF none THEN [s EXCEPT !.appends = appends]
+      forgotten == IF Timed THEN s.forgottenJoin ELSE Stopped
+  IN IF none THEN [s EXCEPT !.appends = appends, !.forgottenJoin = forgotten]
      ELSE [s EXCEPT
+             !.forgottenJoin = forgotten,
              !.group = [g EXCEPT !.generation = @ - cut],
              !.log.group = IF @ = NoRecord THEN @
                            ELSE [@ EXCEPT !.generation = Min(@, Generations)],

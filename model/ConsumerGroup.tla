@@ -31,16 +31,17 @@ variables
   log     = NoLog,           \* empty in an instance that never loads it
   committed = AllCommitted,  \* what requests that only read see
   maxSize = MaxSize,         \* group.max.size of the broker that has the partition
+  forgottenJoin = Stopped,   \* of the join timer of a group that a failed append removed
   answers = {},              \* the responses of the last step
   rules   = {};              \* the ids of the rules that the last step applied, if Observed
 
 define
   \* The VIEW of the instances: states that differ in responses and rules are the same.
   State == <<group, holding, appends, serving, active, failing, log, committed,
-             maxSize>>
+             maxSize, forgottenJoin>>
   Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
             active |-> active, failing |-> failing, log |-> log, committed |-> committed,
-            maxSize |-> maxSize,
+            maxSize |-> maxSize, forgottenJoin |-> forgottenJoin,
             answers |-> {}, rules |-> {}, before |-> group, found |-> group # NoGroup,
             parks |-> NoMember]  \* the member whose JoinGroup this step parks
 
@@ -71,6 +72,7 @@ macro Finish(steps, ticks) begin
     log     := t.log;
     committed := t.committed;
     maxSize := t.maxSize;
+    forgottenJoin := t.forgottenJoin;
     answers := t.answers;
     rules   := t.rules;
   end with;
@@ -531,16 +533,16 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-5dd3883d3f7cd5ace19e5fb3457b9b4d
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-e4702ae4fc121aee2b719ec7ce941dac
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
-          maxSize, answers, rules
+          maxSize, forgottenJoin, answers, rules
 
 (* define statement *)
 State == <<group, holding, appends, serving, active, failing, log, committed,
-           maxSize>>
+           maxSize, forgottenJoin>>
 Begin == [group |-> group, holding |-> holding, appends |-> appends, serving |-> serving,
           active |-> active, failing |-> failing, log |-> log, committed |-> committed,
-          maxSize |-> maxSize,
+          maxSize |-> maxSize, forgottenJoin |-> forgottenJoin,
           answers |-> {}, rules |-> {}, before |-> group, found |-> group # NoGroup,
           parks |-> NoMember]
 
@@ -560,7 +562,7 @@ Moved(outcomes) == IF active THEN outcomes ELSE {Applied("failover/not-active")}
 
 
 vars == << group, holding, appends, serving, active, failing, log, committed, 
-           maxSize, answers, rules >>
+           maxSize, forgottenJoin, answers, rules >>
 
 ProcSet == {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"LeaveGroup"} \cup {"OffsetCommit"} \cup {"OffsetFetch"} \cup {"DescribeGroups"} \cup {"TxnOffsetCommit"} \cup {"EndTxn"} \cup {"ListGroups"} \cup {"DeleteGroups"} \cup {"OffsetDelete"} \cup {"Advance"} \cup {"Cleanup"} \cup {"HoldAppends"} \cup {"ReleaseAppends"} \cup {"FailAppends"} \cup {"Crash"} \cup {"Unload"} \cup {"Loading"} \cup {"Load"} \cup {"Configure"} \cup {"Shutdown"}
 
@@ -574,6 +576,7 @@ Init == (* Global variables *)
         /\ log = NoLog
         /\ committed = AllCommitted
         /\ maxSize = MaxSize
+        /\ forgottenJoin = Stopped
         /\ answers = {}
         /\ rules = {}
 
@@ -591,6 +594,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                 /\ log' = t.log
                                 /\ committed' = t.committed
                                 /\ maxSize' = t.maxSize
+                                /\ forgottenJoin' = t.forgottenJoin
                                 /\ answers' = t.answers
                                 /\ rules' = t.rules
                       ELSE /\ IF r.groupId = ""
@@ -604,6 +608,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                            /\ log' = t.log
                                            /\ committed' = t.committed
                                            /\ maxSize' = t.maxSize
+                                           /\ forgottenJoin' = t.forgottenJoin
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
                                  ELSE /\ IF IsRefused /\ ~RuntimeChecksLast
@@ -617,6 +622,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                       /\ log' = t.log
                                                       /\ committed' = t.committed
                                                       /\ maxSize' = t.maxSize
+                                                      /\ forgottenJoin' = t.forgottenJoin
                                                       /\ answers' = t.answers
                                                       /\ rules' = t.rules
                                             ELSE /\ IF r.sessionTicks = 0
@@ -630,6 +636,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                  /\ log' = t.log
                                                                  /\ committed' = t.committed
                                                                  /\ maxSize' = t.maxSize
+                                                                 /\ forgottenJoin' = t.forgottenJoin
                                                                  /\ answers' = t.answers
                                                                  /\ rules' = t.rules
                                                        ELSE /\ IF IsRefused
@@ -643,6 +650,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                             /\ log' = t.log
                                                                             /\ committed' = t.committed
                                                                             /\ maxSize' = t.maxSize
+                                                                            /\ forgottenJoin' = t.forgottenJoin
                                                                             /\ answers' = t.answers
                                                                             /\ rules' = t.rules
                                                                   ELSE /\ IF IsDead(group) /\ r.memberId # NoMember
@@ -656,6 +664,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                        /\ log' = t.log
                                                                                        /\ committed' = t.committed
                                                                                        /\ maxSize' = t.maxSize
+                                                                                       /\ forgottenJoin' = t.forgottenJoin
                                                                                        /\ answers' = t.answers
                                                                                        /\ rules' = t.rules
                                                                              ELSE /\ IF IsFull(s, r)
@@ -669,6 +678,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                   /\ log' = t.log
                                                                                                   /\ committed' = t.committed
                                                                                                   /\ maxSize' = t.maxSize
+                                                                                                  /\ forgottenJoin' = t.forgottenJoin
                                                                                                   /\ answers' = t.answers
                                                                                                   /\ rules' = t.rules
                                                                                         ELSE /\ IF r.memberId = NoMember
@@ -684,6 +694,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ committed' = t.committed
                                                                                                                         /\ maxSize' = t.maxSize
+                                                                                                                        /\ forgottenJoin' = t.forgottenJoin
                                                                                                                         /\ answers' = t.answers
                                                                                                                         /\ rules' = t.rules
                                                                                                               ELSE /\ IF StaticMemberId(g, r.instance) # NoMember
@@ -697,6 +708,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ committed' = t.committed
                                                                                                                                    /\ maxSize' = t.maxSize
+                                                                                                                                   /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                    /\ answers' = t.answers
                                                                                                                                    /\ rules' = t.rules
                                                                                                                          ELSE /\ IF r.givesId /\ r.instance = NoInstance
@@ -711,6 +723,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ maxSize' = t.maxSize
+                                                                                                                                              /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
                                                                                                                                     ELSE /\ \E t \in Outcomes((EndJoin(UNION {AddMember(Apply(s, "join/new-member"), n, r)
@@ -724,6 +737,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ maxSize' = t.maxSize
+                                                                                                                                              /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
                                                                                                    ELSE /\ IF IsInconsistent(g, r)
@@ -737,6 +751,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                         /\ log' = t.log
                                                                                                                         /\ committed' = t.committed
                                                                                                                         /\ maxSize' = t.maxSize
+                                                                                                                        /\ forgottenJoin' = t.forgottenJoin
                                                                                                                         /\ answers' = t.answers
                                                                                                                         /\ rules' = t.rules
                                                                                                               ELSE /\ IF r.memberId \in DOMAIN g.pending /\ r.instance # NoInstance
@@ -751,6 +766,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                    /\ log' = t.log
                                                                                                                                    /\ committed' = t.committed
                                                                                                                                    /\ maxSize' = t.maxSize
+                                                                                                                                   /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                    /\ answers' = t.answers
                                                                                                                                    /\ rules' = t.rules
                                                                                                                          ELSE /\ IF r.memberId \in DOMAIN g.pending
@@ -764,6 +780,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                               /\ log' = t.log
                                                                                                                                               /\ committed' = t.committed
                                                                                                                                               /\ maxSize' = t.maxSize
+                                                                                                                                              /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                               /\ answers' = t.answers
                                                                                                                                               /\ rules' = t.rules
                                                                                                                                     ELSE /\ IF IsFenced(g, r)
@@ -778,6 +795,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                          /\ log' = t.log
                                                                                                                                                          /\ committed' = t.committed
                                                                                                                                                          /\ maxSize' = t.maxSize
+                                                                                                                                                         /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                          /\ answers' = t.answers
                                                                                                                                                          /\ rules' = t.rules
                                                                                                                                                ELSE /\ IF r.instance # NoInstance /\ StaticMemberId(g, r.instance) = NoMember
@@ -792,6 +810,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                     /\ log' = t.log
                                                                                                                                                                     /\ committed' = t.committed
                                                                                                                                                                     /\ maxSize' = t.maxSize
+                                                                                                                                                                    /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                     /\ answers' = t.answers
                                                                                                                                                                     /\ rules' = t.rules
                                                                                                                                                           ELSE /\ IF r.memberId \notin DOMAIN g.members
@@ -806,6 +825,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                /\ log' = t.log
                                                                                                                                                                                /\ committed' = t.committed
                                                                                                                                                                                /\ maxSize' = t.maxSize
+                                                                                                                                                                               /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                                /\ answers' = t.answers
                                                                                                                                                                                /\ rules' = t.rules
                                                                                                                                                                      ELSE /\ IF g.state = "PreparingRebalance"
@@ -819,6 +839,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                           /\ log' = t.log
                                                                                                                                                                                           /\ committed' = t.committed
                                                                                                                                                                                           /\ maxSize' = t.maxSize
+                                                                                                                                                                                          /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                                           /\ answers' = t.answers
                                                                                                                                                                                           /\ rules' = t.rules
                                                                                                                                                                                 ELSE /\ IF g.state = "CompletingRebalance" /\ IsUnchanged(g, r)
@@ -832,6 +853,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                      /\ log' = t.log
                                                                                                                                                                                                      /\ committed' = t.committed
                                                                                                                                                                                                      /\ maxSize' = t.maxSize
+                                                                                                                                                                                                     /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                                                      /\ answers' = t.answers
                                                                                                                                                                                                      /\ rules' = t.rules
                                                                                                                                                                                            ELSE /\ IF g.state = "CompletingRebalance"
@@ -845,6 +867,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                 /\ log' = t.log
                                                                                                                                                                                                                 /\ committed' = t.committed
                                                                                                                                                                                                                 /\ maxSize' = t.maxSize
+                                                                                                                                                                                                                /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                                                                 /\ answers' = t.answers
                                                                                                                                                                                                                 /\ rules' = t.rules
                                                                                                                                                                                                       ELSE /\ IF g.leader = r.memberId
@@ -858,6 +881,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                            /\ log' = t.log
                                                                                                                                                                                                                            /\ committed' = t.committed
                                                                                                                                                                                                                            /\ maxSize' = t.maxSize
+                                                                                                                                                                                                                           /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                                                                            /\ rules' = t.rules
                                                                                                                                                                                                                  ELSE /\ IF ~IsUnchanged(g, r)
@@ -871,6 +895,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ log' = t.log
                                                                                                                                                                                                                                       /\ committed' = t.committed
                                                                                                                                                                                                                                       /\ maxSize' = t.maxSize
+                                                                                                                                                                                                                                      /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                                                                                       /\ answers' = t.answers
                                                                                                                                                                                                                                       /\ rules' = t.rules
                                                                                                                                                                                                                             ELSE /\ \E t \in Outcomes(({Answer(Apply(Begin, "join/repeated-stable"), (CurrentGeneration(Parked("JoinGroup", r.memberId), g, r.memberId)))}), 0):
@@ -883,6 +908,7 @@ JoinGroup == \E r \in JoinGroupRequests(group, log):
                                                                                                                                                                                                                                       /\ log' = t.log
                                                                                                                                                                                                                                       /\ committed' = t.committed
                                                                                                                                                                                                                                       /\ maxSize' = t.maxSize
+                                                                                                                                                                                                                                      /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                                                                                       /\ answers' = t.answers
                                                                                                                                                                                                                                       /\ rules' = t.rules
 
@@ -898,6 +924,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                             /\ log' = t.log
                             /\ committed' = t.committed
                             /\ maxSize' = t.maxSize
+                            /\ forgottenJoin' = t.forgottenJoin
                             /\ answers' = t.answers
                             /\ rules' = t.rules
                   ELSE /\ IF IsEmptyGroupId(r)
@@ -911,6 +938,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                        /\ log' = t.log
                                        /\ committed' = t.committed
                                        /\ maxSize' = t.maxSize
+                                       /\ forgottenJoin' = t.forgottenJoin
                                        /\ answers' = t.answers
                                        /\ rules' = t.rules
                              ELSE /\ IF IsRefused
@@ -924,6 +952,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                   /\ log' = t.log
                                                   /\ committed' = t.committed
                                                   /\ maxSize' = t.maxSize
+                                                  /\ forgottenJoin' = t.forgottenJoin
                                                   /\ answers' = t.answers
                                                   /\ rules' = t.rules
                                         ELSE /\ IF IsDead(group) \/ r.groupId = ""
@@ -937,6 +966,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                              /\ log' = t.log
                                                              /\ committed' = t.committed
                                                              /\ maxSize' = t.maxSize
+                                                             /\ forgottenJoin' = t.forgottenJoin
                                                              /\ answers' = t.answers
                                                              /\ rules' = t.rules
                                                    ELSE /\ IF EmptyRefusesSync /\ group.state = "Empty"
@@ -950,6 +980,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                         /\ log' = t.log
                                                                         /\ committed' = t.committed
                                                                         /\ maxSize' = t.maxSize
+                                                                        /\ forgottenJoin' = t.forgottenJoin
                                                                         /\ answers' = t.answers
                                                                         /\ rules' = t.rules
                                                               ELSE /\ IF IsUnknownInstance(group, r)
@@ -963,6 +994,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                    /\ log' = t.log
                                                                                    /\ committed' = t.committed
                                                                                    /\ maxSize' = t.maxSize
+                                                                                   /\ forgottenJoin' = t.forgottenJoin
                                                                                    /\ answers' = t.answers
                                                                                    /\ rules' = t.rules
                                                                          ELSE /\ IF IsFenced(group, r)
@@ -976,6 +1008,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                               /\ log' = t.log
                                                                                               /\ committed' = t.committed
                                                                                               /\ maxSize' = t.maxSize
+                                                                                              /\ forgottenJoin' = t.forgottenJoin
                                                                                               /\ answers' = t.answers
                                                                                               /\ rules' = t.rules
                                                                                     ELSE /\ IF r.memberId \notin DOMAIN group.members
@@ -989,6 +1022,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                          /\ log' = t.log
                                                                                                          /\ committed' = t.committed
                                                                                                          /\ maxSize' = t.maxSize
+                                                                                                         /\ forgottenJoin' = t.forgottenJoin
                                                                                                          /\ answers' = t.answers
                                                                                                          /\ rules' = t.rules
                                                                                                ELSE /\ IF r.generation # group.generation
@@ -1002,6 +1036,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ committed' = t.committed
                                                                                                                     /\ maxSize' = t.maxSize
+                                                                                                                    /\ forgottenJoin' = t.forgottenJoin
                                                                                                                     /\ answers' = t.answers
                                                                                                                     /\ rules' = t.rules
                                                                                                           ELSE /\ IF r.protocolType \notin {Null, group.protocolType}
@@ -1015,6 +1050,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
                                                                                                                                /\ maxSize' = t.maxSize
+                                                                                                                               /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
                                                                                                                      ELSE /\ IF /\ r.protocolName \notin {Null, group.protocolName}
@@ -1029,6 +1065,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                           /\ log' = t.log
                                                                                                                                           /\ committed' = t.committed
                                                                                                                                           /\ maxSize' = t.maxSize
+                                                                                                                                          /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                           /\ answers' = t.answers
                                                                                                                                           /\ rules' = t.rules
                                                                                                                                 ELSE /\ IF group.state = "PreparingRebalance"
@@ -1042,6 +1079,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                      /\ log' = t.log
                                                                                                                                                      /\ committed' = t.committed
                                                                                                                                                      /\ maxSize' = t.maxSize
+                                                                                                                                                     /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                      /\ answers' = t.answers
                                                                                                                                                      /\ rules' = t.rules
                                                                                                                                            ELSE /\ IF group.state = "CompletingRebalance" /\ group.leader = r.memberId
@@ -1056,6 +1094,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                 /\ log' = t.log
                                                                                                                                                                 /\ committed' = t.committed
                                                                                                                                                                 /\ maxSize' = t.maxSize
+                                                                                                                                                                /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                 /\ answers' = t.answers
                                                                                                                                                                 /\ rules' = t.rules
                                                                                                                                                       ELSE /\ IF group.state = "CompletingRebalance"
@@ -1070,6 +1109,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                            /\ log' = t.log
                                                                                                                                                                            /\ committed' = t.committed
                                                                                                                                                                            /\ maxSize' = t.maxSize
+                                                                                                                                                                           /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                            /\ rules' = t.rules
                                                                                                                                                                  ELSE /\ \E t \in Outcomes(({Answer(NoteSyncedInStable(Applied("sync/stable"), r.memberId),
@@ -1085,6 +1125,7 @@ SyncGroup == \E r \in SyncGroupRequests(group):
                                                                                                                                                                            /\ log' = t.log
                                                                                                                                                                            /\ committed' = t.committed
                                                                                                                                                                            /\ maxSize' = t.maxSize
+                                                                                                                                                                           /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                            /\ answers' = t.answers
                                                                                                                                                                            /\ rules' = t.rules
 
@@ -1100,6 +1141,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                             /\ log' = t.log
                             /\ committed' = t.committed
                             /\ maxSize' = t.maxSize
+                            /\ forgottenJoin' = t.forgottenJoin
                             /\ answers' = t.answers
                             /\ rules' = t.rules
                   ELSE /\ IF IsRefused
@@ -1113,6 +1155,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                        /\ log' = t.log
                                        /\ committed' = t.committed
                                        /\ maxSize' = t.maxSize
+                                       /\ forgottenJoin' = t.forgottenJoin
                                        /\ answers' = t.answers
                                        /\ rules' = t.rules
                              ELSE /\ IF IsDead(group) \/ r.groupId = ""
@@ -1126,6 +1169,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                   /\ log' = t.log
                                                   /\ committed' = t.committed
                                                   /\ maxSize' = t.maxSize
+                                                  /\ forgottenJoin' = t.forgottenJoin
                                                   /\ answers' = t.answers
                                                   /\ rules' = t.rules
                                         ELSE /\ IF IsUnknownInstance(group, r)
@@ -1139,6 +1183,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                              /\ log' = t.log
                                                              /\ committed' = t.committed
                                                              /\ maxSize' = t.maxSize
+                                                             /\ forgottenJoin' = t.forgottenJoin
                                                              /\ answers' = t.answers
                                                              /\ rules' = t.rules
                                                    ELSE /\ IF IsFenced(group, r)
@@ -1152,6 +1197,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                         /\ log' = t.log
                                                                         /\ committed' = t.committed
                                                                         /\ maxSize' = t.maxSize
+                                                                        /\ forgottenJoin' = t.forgottenJoin
                                                                         /\ answers' = t.answers
                                                                         /\ rules' = t.rules
                                                               ELSE /\ IF ~HeartbeatsInPreparing /\ group.state # "Stable"
@@ -1165,6 +1211,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                    /\ log' = t.log
                                                                                    /\ committed' = t.committed
                                                                                    /\ maxSize' = t.maxSize
+                                                                                   /\ forgottenJoin' = t.forgottenJoin
                                                                                    /\ answers' = t.answers
                                                                                    /\ rules' = t.rules
                                                                          ELSE /\ IF r.memberId \notin DOMAIN group.members
@@ -1178,6 +1225,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                               /\ log' = t.log
                                                                                               /\ committed' = t.committed
                                                                                               /\ maxSize' = t.maxSize
+                                                                                              /\ forgottenJoin' = t.forgottenJoin
                                                                                               /\ answers' = t.answers
                                                                                               /\ rules' = t.rules
                                                                                     ELSE /\ IF group.state = "CompletingRebalance" /\ ~HeartbeatsInCompleting
@@ -1191,6 +1239,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                          /\ log' = t.log
                                                                                                          /\ committed' = t.committed
                                                                                                          /\ maxSize' = t.maxSize
+                                                                                                         /\ forgottenJoin' = t.forgottenJoin
                                                                                                          /\ answers' = t.answers
                                                                                                          /\ rules' = t.rules
                                                                                                ELSE /\ IF r.generation # group.generation
@@ -1204,6 +1253,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                     /\ log' = t.log
                                                                                                                     /\ committed' = t.committed
                                                                                                                     /\ maxSize' = t.maxSize
+                                                                                                                    /\ forgottenJoin' = t.forgottenJoin
                                                                                                                     /\ answers' = t.answers
                                                                                                                     /\ rules' = t.rules
                                                                                                           ELSE /\ IF group.state = "PreparingRebalance"
@@ -1218,6 +1268,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
                                                                                                                                /\ maxSize' = t.maxSize
+                                                                                                                               /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
                                                                                                                      ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(RestartSession(Applied("heartbeat/alive"), r.memberId),
@@ -1231,6 +1282,7 @@ Heartbeat == \E r \in HeartbeatRequests(group):
                                                                                                                                /\ log' = t.log
                                                                                                                                /\ committed' = t.committed
                                                                                                                                /\ maxSize' = t.maxSize
+                                                                                                                               /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                /\ answers' = t.answers
                                                                                                                                /\ rules' = t.rules
 
@@ -1246,6 +1298,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                              /\ log' = t.log
                              /\ committed' = t.committed
                              /\ maxSize' = t.maxSize
+                             /\ forgottenJoin' = t.forgottenJoin
                              /\ answers' = t.answers
                              /\ rules' = t.rules
                    ELSE /\ IF IsRefused
@@ -1259,6 +1312,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                         /\ log' = t.log
                                         /\ committed' = t.committed
                                         /\ maxSize' = t.maxSize
+                                        /\ forgottenJoin' = t.forgottenJoin
                                         /\ answers' = t.answers
                                         /\ rules' = t.rules
                               ELSE /\ IF IsDead(group) \/ r.groupId = ""
@@ -1272,6 +1326,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ log' = t.log
                                                    /\ committed' = t.committed
                                                    /\ maxSize' = t.maxSize
+                                                   /\ forgottenJoin' = t.forgottenJoin
                                                    /\ answers' = t.answers
                                                    /\ rules' = t.rules
                                          ELSE /\ \E t \in Outcomes((LeaveFrom(Applied(IF LeavesTogether THEN "leave/together" ELSE "leave/batch"),
@@ -1285,6 +1340,7 @@ LeaveGroup == \E r \in LeaveGroupRequests(group):
                                                    /\ log' = t.log
                                                    /\ committed' = t.committed
                                                    /\ maxSize' = t.maxSize
+                                                   /\ forgottenJoin' = t.forgottenJoin
                                                    /\ answers' = t.answers
                                                    /\ rules' = t.rules
 
@@ -1300,6 +1356,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                /\ log' = t.log
                                /\ committed' = t.committed
                                /\ maxSize' = t.maxSize
+                               /\ forgottenJoin' = t.forgottenJoin
                                /\ answers' = t.answers
                                /\ rules' = t.rules
                      ELSE /\ IF IsRefused
@@ -1313,6 +1370,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                           /\ log' = t.log
                                           /\ committed' = t.committed
                                           /\ maxSize' = t.maxSize
+                                          /\ forgottenJoin' = t.forgottenJoin
                                           /\ answers' = t.answers
                                           /\ rules' = t.rules
                                 ELSE /\ IF IsDead(group) /\ r.generation < 0
@@ -1326,6 +1384,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                      /\ log' = t.log
                                                      /\ committed' = t.committed
                                                      /\ maxSize' = t.maxSize
+                                                     /\ forgottenJoin' = t.forgottenJoin
                                                      /\ answers' = t.answers
                                                      /\ rules' = t.rules
                                            ELSE /\ IF IsDead(group) /\ ReturnsNotFound
@@ -1339,6 +1398,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                 /\ log' = t.log
                                                                 /\ committed' = t.committed
                                                                 /\ maxSize' = t.maxSize
+                                                                /\ forgottenJoin' = t.forgottenJoin
                                                                 /\ answers' = t.answers
                                                                 /\ rules' = t.rules
                                                       ELSE /\ IF IsDead(group)
@@ -1352,6 +1412,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                            /\ log' = t.log
                                                                            /\ committed' = t.committed
                                                                            /\ maxSize' = t.maxSize
+                                                                           /\ forgottenJoin' = t.forgottenJoin
                                                                            /\ answers' = t.answers
                                                                            /\ rules' = t.rules
                                                                  ELSE /\ IF IsFenced(group, r)
@@ -1365,6 +1426,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
                                                                                       /\ maxSize' = t.maxSize
+                                                                                      /\ forgottenJoin' = t.forgottenJoin
                                                                                       /\ answers' = t.answers
                                                                                       /\ rules' = t.rules
                                                                             ELSE /\ IF group.state = "Empty" /\ r.generation < 0
@@ -1378,6 +1440,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                  /\ log' = t.log
                                                                                                  /\ committed' = t.committed
                                                                                                  /\ maxSize' = t.maxSize
+                                                                                                 /\ forgottenJoin' = t.forgottenJoin
                                                                                                  /\ answers' = t.answers
                                                                                                  /\ rules' = t.rules
                                                                                        ELSE /\ IF IsUnknownInstance(group, r)
@@ -1391,6 +1454,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                             /\ log' = t.log
                                                                                                             /\ committed' = t.committed
                                                                                                             /\ maxSize' = t.maxSize
+                                                                                                            /\ forgottenJoin' = t.forgottenJoin
                                                                                                             /\ answers' = t.answers
                                                                                                             /\ rules' = t.rules
                                                                                                   ELSE /\ IF CompletingCheckedFirst /\ group.state = "CompletingRebalance"
@@ -1404,6 +1468,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                        /\ log' = t.log
                                                                                                                        /\ committed' = t.committed
                                                                                                                        /\ maxSize' = t.maxSize
+                                                                                                                       /\ forgottenJoin' = t.forgottenJoin
                                                                                                                        /\ answers' = t.answers
                                                                                                                        /\ rules' = t.rules
                                                                                                              ELSE /\ IF OnlyMembersCommit /\ r.generation < 0 /\ r.memberId = NoMember
@@ -1417,6 +1482,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                   /\ log' = t.log
                                                                                                                                   /\ committed' = t.committed
                                                                                                                                   /\ maxSize' = t.maxSize
+                                                                                                                                  /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                   /\ answers' = t.answers
                                                                                                                                   /\ rules' = t.rules
                                                                                                                         ELSE /\ IF r.memberId \notin DOMAIN group.members
@@ -1430,6 +1496,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                              /\ log' = t.log
                                                                                                                                              /\ committed' = t.committed
                                                                                                                                              /\ maxSize' = t.maxSize
+                                                                                                                                             /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                              /\ answers' = t.answers
                                                                                                                                              /\ rules' = t.rules
                                                                                                                                    ELSE /\ IF r.generation # group.generation
@@ -1443,6 +1510,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                         /\ log' = t.log
                                                                                                                                                         /\ committed' = t.committed
                                                                                                                                                         /\ maxSize' = t.maxSize
+                                                                                                                                                        /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                         /\ answers' = t.answers
                                                                                                                                                         /\ rules' = t.rules
                                                                                                                                               ELSE /\ IF group.state = "CompletingRebalance"
@@ -1456,6 +1524,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                                    /\ log' = t.log
                                                                                                                                                                    /\ committed' = t.committed
                                                                                                                                                                    /\ maxSize' = t.maxSize
+                                                                                                                                                                   /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                    /\ answers' = t.answers
                                                                                                                                                                    /\ rules' = t.rules
                                                                                                                                                          ELSE /\ \E t \in Outcomes((StoreOffsets(RestartSession(Applied("commit/member"), r.memberId), r)), 0):
@@ -1468,6 +1537,7 @@ OffsetCommit == \E r \in OffsetCommitRequests(group):
                                                                                                                                                                    /\ log' = t.log
                                                                                                                                                                    /\ committed' = t.committed
                                                                                                                                                                    /\ maxSize' = t.maxSize
+                                                                                                                                                                   /\ forgottenJoin' = t.forgottenJoin
                                                                                                                                                                    /\ answers' = t.answers
                                                                                                                                                                    /\ rules' = t.rules
 
@@ -1483,6 +1553,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ log' = t.log
                               /\ committed' = t.committed
                               /\ maxSize' = t.maxSize
+                              /\ forgottenJoin' = t.forgottenJoin
                               /\ answers' = t.answers
                               /\ rules' = t.rules
                     ELSE /\ \E t \in Outcomes((Fetched(Begin, r)), 0):
@@ -1495,6 +1566,7 @@ OffsetFetch == \E r \in OffsetFetchRequests(group):
                               /\ log' = t.log
                               /\ committed' = t.committed
                               /\ maxSize' = t.maxSize
+                              /\ forgottenJoin' = t.forgottenJoin
                               /\ answers' = t.answers
                               /\ rules' = t.rules
 
@@ -1509,6 +1581,7 @@ DescribeGroups == IF IsRefused
                                /\ log' = t.log
                                /\ committed' = t.committed
                                /\ maxSize' = t.maxSize
+                               /\ forgottenJoin' = t.forgottenJoin
                                /\ answers' = t.answers
                                /\ rules' = t.rules
                      ELSE /\ \E t \in Outcomes((ReadCommitted(Begin, Described)), 0):
@@ -1521,6 +1594,7 @@ DescribeGroups == IF IsRefused
                                /\ log' = t.log
                                /\ committed' = t.committed
                                /\ maxSize' = t.maxSize
+                               /\ forgottenJoin' = t.forgottenJoin
                                /\ answers' = t.answers
                                /\ rules' = t.rules
 
@@ -1537,6 +1611,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                     /\ log' = t.log
                                     /\ committed' = t.committed
                                     /\ maxSize' = t.maxSize
+                                    /\ forgottenJoin' = t.forgottenJoin
                                     /\ answers' = t.answers
                                     /\ rules' = t.rules
                           ELSE /\ IF IsEmptyGroupId(r)
@@ -1550,6 +1625,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                /\ log' = t.log
                                                /\ committed' = t.committed
                                                /\ maxSize' = t.maxSize
+                                               /\ forgottenJoin' = t.forgottenJoin
                                                /\ answers' = t.answers
                                                /\ rules' = t.rules
                                      ELSE /\ IF IsRefused
@@ -1563,6 +1639,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                           /\ log' = t.log
                                                           /\ committed' = t.committed
                                                           /\ maxSize' = t.maxSize
+                                                          /\ forgottenJoin' = t.forgottenJoin
                                                           /\ answers' = t.answers
                                                           /\ rules' = t.rules
                                                 ELSE /\ IF TxnChecksMembers /\ IsDead(group) /\ r.generation >= 0
@@ -1576,6 +1653,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                      /\ log' = t.log
                                                                      /\ committed' = t.committed
                                                                      /\ maxSize' = t.maxSize
+                                                                     /\ forgottenJoin' = t.forgottenJoin
                                                                      /\ answers' = t.answers
                                                                      /\ rules' = t.rules
                                                            ELSE /\ IF TxnChecksMembers /\ s.group.state = "Empty" /\ r.generation < 0
@@ -1589,6 +1667,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                 /\ log' = t.log
                                                                                 /\ committed' = t.committed
                                                                                 /\ maxSize' = t.maxSize
+                                                                                /\ forgottenJoin' = t.forgottenJoin
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
                                                                       ELSE /\ IF IsUnknownInstance(s.group, r)
@@ -1602,6 +1681,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                            /\ log' = t.log
                                                                                            /\ committed' = t.committed
                                                                                            /\ maxSize' = t.maxSize
+                                                                                           /\ forgottenJoin' = t.forgottenJoin
                                                                                            /\ answers' = t.answers
                                                                                            /\ rules' = t.rules
                                                                                  ELSE /\ IF IsFenced(s.group, r)
@@ -1615,6 +1695,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                       /\ log' = t.log
                                                                                                       /\ committed' = t.committed
                                                                                                       /\ maxSize' = t.maxSize
+                                                                                                      /\ forgottenJoin' = t.forgottenJoin
                                                                                                       /\ answers' = t.answers
                                                                                                       /\ rules' = t.rules
                                                                                             ELSE /\ IF NamesMember(r) /\ r.memberId \notin DOMAIN s.group.members
@@ -1629,6 +1710,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                  /\ log' = t.log
                                                                                                                  /\ committed' = t.committed
                                                                                                                  /\ maxSize' = t.maxSize
+                                                                                                                 /\ forgottenJoin' = t.forgottenJoin
                                                                                                                  /\ answers' = t.answers
                                                                                                                  /\ rules' = t.rules
                                                                                                        ELSE /\ IF NamesGeneration(r) /\ r.generation # s.group.generation
@@ -1643,6 +1725,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ log' = t.log
                                                                                                                             /\ committed' = t.committed
                                                                                                                             /\ maxSize' = t.maxSize
+                                                                                                                            /\ forgottenJoin' = t.forgottenJoin
                                                                                                                             /\ answers' = t.answers
                                                                                                                             /\ rules' = t.rules
                                                                                                                   ELSE /\ \E t \in Outcomes((StoreTransaction(Apply(s, "txn-commit/pending"), r)), 0):
@@ -1655,6 +1738,7 @@ TxnOffsetCommit == \E r \in TxnOffsetCommitRequests(group):
                                                                                                                             /\ log' = t.log
                                                                                                                             /\ committed' = t.committed
                                                                                                                             /\ maxSize' = t.maxSize
+                                                                                                                            /\ forgottenJoin' = t.forgottenJoin
                                                                                                                             /\ answers' = t.answers
                                                                                                                             /\ rules' = t.rules
 
@@ -1670,6 +1754,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                          /\ log' = t.log
                          /\ committed' = t.committed
                          /\ maxSize' = t.maxSize
+                         /\ forgottenJoin' = t.forgottenJoin
                          /\ answers' = t.answers
                          /\ rules' = t.rules
                ELSE /\ IF WritesMarkers /\ IsRefused
@@ -1683,6 +1768,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                     /\ log' = t.log
                                     /\ committed' = t.committed
                                     /\ maxSize' = t.maxSize
+                                    /\ forgottenJoin' = t.forgottenJoin
                                     /\ answers' = t.answers
                                     /\ rules' = t.rules
                           ELSE /\ IF WritesMarkers /\ failing # NoError
@@ -1696,6 +1782,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                /\ log' = t.log
                                                /\ committed' = t.committed
                                                /\ maxSize' = t.maxSize
+                                               /\ forgottenJoin' = t.forgottenJoin
                                                /\ answers' = t.answers
                                                /\ rules' = t.rules
                                      ELSE /\ IF ~active
@@ -1710,6 +1797,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                           /\ log' = t.log
                                                           /\ committed' = t.committed
                                                           /\ maxSize' = t.maxSize
+                                                          /\ forgottenJoin' = t.forgottenJoin
                                                           /\ answers' = t.answers
                                                           /\ rules' = t.rules
                                                 ELSE /\ IF IsDead(group) \/ ~group.awaitsMarker
@@ -1724,6 +1812,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                      /\ log' = t.log
                                                                      /\ committed' = t.committed
                                                                      /\ maxSize' = t.maxSize
+                                                                     /\ forgottenJoin' = t.forgottenJoin
                                                                      /\ answers' = t.answers
                                                                      /\ rules' = t.rules
                                                            ELSE /\ IF r.committed
@@ -1739,6 +1828,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                                 /\ log' = t.log
                                                                                 /\ committed' = t.committed
                                                                                 /\ maxSize' = t.maxSize
+                                                                                /\ forgottenJoin' = t.forgottenJoin
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
                                                                       ELSE /\ \E t \in Outcomes(({AnswerWhenCommitted(
@@ -1753,6 +1843,7 @@ EndTxn == \E r \in EndTxnRequests(Begin):
                                                                                 /\ log' = t.log
                                                                                 /\ committed' = t.committed
                                                                                 /\ maxSize' = t.maxSize
+                                                                                /\ forgottenJoin' = t.forgottenJoin
                                                                                 /\ answers' = t.answers
                                                                                 /\ rules' = t.rules
 
@@ -1768,6 +1859,7 @@ ListGroups == \E r \in ListGroupsRequests:
                              /\ log' = t.log
                              /\ committed' = t.committed
                              /\ maxSize' = t.maxSize
+                             /\ forgottenJoin' = t.forgottenJoin
                              /\ answers' = t.answers
                              /\ rules' = t.rules
                    ELSE /\ IF serving = "loading"
@@ -1781,6 +1873,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ log' = t.log
                                         /\ committed' = t.committed
                                         /\ maxSize' = t.maxSize
+                                        /\ forgottenJoin' = t.forgottenJoin
                                         /\ answers' = t.answers
                                         /\ rules' = t.rules
                               ELSE /\ \E t \in Outcomes((ReadList(Begin, r)), 0):
@@ -1793,6 +1886,7 @@ ListGroups == \E r \in ListGroupsRequests:
                                         /\ log' = t.log
                                         /\ committed' = t.committed
                                         /\ maxSize' = t.maxSize
+                                        /\ forgottenJoin' = t.forgottenJoin
                                         /\ answers' = t.answers
                                         /\ rules' = t.rules
 
@@ -1808,6 +1902,7 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                 /\ log' = t.log
                                 /\ committed' = t.committed
                                 /\ maxSize' = t.maxSize
+                                /\ forgottenJoin' = t.forgottenJoin
                                 /\ answers' = t.answers
                                 /\ rules' = t.rules
                       ELSE /\ IF committed # AllCommitted
@@ -1822,6 +1917,7 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                            /\ log' = t.log
                                            /\ committed' = t.committed
                                            /\ maxSize' = t.maxSize
+                                           /\ forgottenJoin' = t.forgottenJoin
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
                                  ELSE /\ \E t \in Outcomes((Delete(Begin, This)), 0):
@@ -1834,6 +1930,7 @@ DeleteGroups == /\ Administered /\ DeletesGroups
                                            /\ log' = t.log
                                            /\ committed' = t.committed
                                            /\ maxSize' = t.maxSize
+                                           /\ forgottenJoin' = t.forgottenJoin
                                            /\ answers' = t.answers
                                            /\ rules' = t.rules
 
@@ -1849,6 +1946,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                /\ log' = t.log
                                /\ committed' = t.committed
                                /\ maxSize' = t.maxSize
+                               /\ forgottenJoin' = t.forgottenJoin
                                /\ answers' = t.answers
                                /\ rules' = t.rules
                      ELSE /\ IF IsRefused
@@ -1863,6 +1961,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                           /\ log' = t.log
                                           /\ committed' = t.committed
                                           /\ maxSize' = t.maxSize
+                                          /\ forgottenJoin' = t.forgottenJoin
                                           /\ answers' = t.answers
                                           /\ rules' = t.rules
                                 ELSE /\ IF IsDead(group)
@@ -1876,6 +1975,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                      /\ log' = t.log
                                                      /\ committed' = t.committed
                                                      /\ maxSize' = t.maxSize
+                                                     /\ forgottenJoin' = t.forgottenJoin
                                                      /\ answers' = t.answers
                                                      /\ rules' = t.rules
                                            ELSE /\ IF group.state = "Empty"
@@ -1889,6 +1989,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                 /\ log' = t.log
                                                                 /\ committed' = t.committed
                                                                 /\ maxSize' = t.maxSize
+                                                                /\ forgottenJoin' = t.forgottenJoin
                                                                 /\ answers' = t.answers
                                                                 /\ rules' = t.rules
                                                       ELSE /\ IF group.protocolType = "consumer" /\ r.topic \in group.subscribed
@@ -1903,6 +2004,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                            /\ log' = t.log
                                                                            /\ committed' = t.committed
                                                                            /\ maxSize' = t.maxSize
+                                                                           /\ forgottenJoin' = t.forgottenJoin
                                                                            /\ answers' = t.answers
                                                                            /\ rules' = t.rules
                                                                  ELSE /\ IF group.protocolType = "consumer"
@@ -1916,6 +2018,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
                                                                                       /\ maxSize' = t.maxSize
+                                                                                      /\ forgottenJoin' = t.forgottenJoin
                                                                                       /\ answers' = t.answers
                                                                                       /\ rules' = t.rules
                                                                             ELSE /\ \E t \in Outcomes(({Answer(Apply(Begin, "offset-delete/not-consumers"), (OffsetDeleteAnswer("NON_EMPTY_GROUP", {})))}), 0):
@@ -1928,6 +2031,7 @@ OffsetDelete == \E r \in OffsetDeleteRequests(group):
                                                                                       /\ log' = t.log
                                                                                       /\ committed' = t.committed
                                                                                       /\ maxSize' = t.maxSize
+                                                                                      /\ forgottenJoin' = t.forgottenJoin
                                                                                       /\ answers' = t.answers
                                                                                       /\ rules' = t.rules
 
@@ -1942,6 +2046,7 @@ Advance == IF Timed
                         /\ log' = t.log
                         /\ committed' = t.committed
                         /\ maxSize' = t.maxSize
+                        /\ forgottenJoin' = t.forgottenJoin
                         /\ answers' = t.answers
                         /\ rules' = t.rules
               ELSE /\ group # NoGroup /\ group.joinTimer.initial
@@ -1955,6 +2060,7 @@ Advance == IF Timed
                         /\ log' = t.log
                         /\ committed' = t.committed
                         /\ maxSize' = t.maxSize
+                        /\ forgottenJoin' = t.forgottenJoin
                         /\ answers' = t.answers
                         /\ rules' = t.rules
 
@@ -1969,6 +2075,7 @@ Cleanup == /\ Expires
                 /\ log' = t.log
                 /\ committed' = t.committed
                 /\ maxSize' = t.maxSize
+                /\ forgottenJoin' = t.forgottenJoin
                 /\ answers' = t.answers
                 /\ rules' = t.rules
 
@@ -1983,6 +2090,7 @@ HoldAppends == /\ MaxHeld > 0 /\ ~holding
                     /\ log' = t.log
                     /\ committed' = t.committed
                     /\ maxSize' = t.maxSize
+                    /\ forgottenJoin' = t.forgottenJoin
                     /\ answers' = t.answers
                     /\ rules' = t.rules
 
@@ -1997,6 +2105,7 @@ ReleaseAppends == /\ holding
                        /\ log' = t.log
                        /\ committed' = t.committed
                        /\ maxSize' = t.maxSize
+                       /\ forgottenJoin' = t.forgottenJoin
                        /\ answers' = t.answers
                        /\ rules' = t.rules
 
@@ -2012,6 +2121,7 @@ FailAppends == /\ Fails /\ failing = NoError
                       /\ log' = t.log
                       /\ committed' = t.committed
                       /\ maxSize' = t.maxSize
+                      /\ forgottenJoin' = t.forgottenJoin
                       /\ answers' = t.answers
                       /\ rules' = t.rules
 
@@ -2026,6 +2136,7 @@ Crash == /\ Logged
               /\ log' = t.log
               /\ committed' = t.committed
               /\ maxSize' = t.maxSize
+              /\ forgottenJoin' = t.forgottenJoin
               /\ answers' = t.answers
               /\ rules' = t.rules
 
@@ -2040,6 +2151,7 @@ Unload == /\ Moves /\ ~(active /\ serving = "unloaded")
                /\ log' = t.log
                /\ committed' = t.committed
                /\ maxSize' = t.maxSize
+               /\ forgottenJoin' = t.forgottenJoin
                /\ answers' = t.answers
                /\ rules' = t.rules
 
@@ -2054,6 +2166,7 @@ Loading == /\ Moves /\ ~(active /\ serving = "loading")
                 /\ log' = t.log
                 /\ committed' = t.committed
                 /\ maxSize' = t.maxSize
+                /\ forgottenJoin' = t.forgottenJoin
                 /\ answers' = t.answers
                 /\ rules' = t.rules
 
@@ -2068,6 +2181,7 @@ Load == /\ Moves /\ ~(active /\ serving = "served")
              /\ log' = t.log
              /\ committed' = t.committed
              /\ maxSize' = t.maxSize
+             /\ forgottenJoin' = t.forgottenJoin
              /\ answers' = t.answers
              /\ rules' = t.rules
 
@@ -2083,6 +2197,7 @@ Configure == /\ Resizes /\ serving # "served"
                     /\ log' = t.log
                     /\ committed' = t.committed
                     /\ maxSize' = t.maxSize
+                    /\ forgottenJoin' = t.forgottenJoin
                     /\ answers' = t.answers
                     /\ rules' = t.rules
 
@@ -2097,6 +2212,7 @@ Shutdown == /\ Moves /\ active
                  /\ log' = t.log
                  /\ committed' = t.committed
                  /\ maxSize' = t.maxSize
+                 /\ forgottenJoin' = t.forgottenJoin
                  /\ answers' = t.answers
                  /\ rules' = t.rules
 
@@ -2108,7 +2224,7 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-d42c4ae1f6628c1fb2c2e87a651e42d0
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-25a6bd0b4fdaa9013b87f9a091826b21
 
 \* Every state with the responses and the rules of each step to it, if Observed. They are cleared
 \* before the next step, so that TLC takes the steps of each state only once.

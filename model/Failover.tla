@@ -24,7 +24,7 @@ Unloaded(before) ==
       outlives(a) == a.kind \in {"offsets", "transaction", "static"}
       kept == SelectSeq(s.appends, outlives)
   IN [s EXCEPT
-        !.group = NoGroup, !.serving = "unloaded",
+        !.group = NoGroup, !.serving = "unloaded", !.forgottenJoin = Stopped,
         !.appends = [i \in DOMAIN kept |-> AppendAfterUnload(g, kept[i])],
         !.answers = @
           \cup {[JoinAnswer(Parked("JoinGroup", n), "NOT_COORDINATOR", n) EXCEPT
@@ -75,7 +75,7 @@ Loaded(s) ==
 \* Appends that are not complete are in the log. Their requests are never answered. GMM:544
 Crashed(s) ==
   LET t == [s EXCEPT !.group = NoGroup, !.appends = <<>>, !.committed = AllCommitted,
-                     !.active = TRUE]
+                     !.active = TRUE, !.forgottenJoin = Stopped]
   IN IF t.serving = "unloaded" THEN {t} ELSE Loaded(t)
 
 \* A partition that is served now is loaded at the next start, even if the shutdown unloads it.

@@ -143,6 +143,7 @@ AppendToLog(s, entry) ==
 StoreNewGroup(s) ==
   LET forgotten == [Apply(s, "log/group-forgotten") EXCEPT
                       !.failing = NoError, !.group = NoGroup,
+                      !.forgottenJoin = KeptJoinTimer(s),
                       !.answers = {[a EXCEPT !.memberId = NoMember] : a \in @}]
   IN IF s.failing = NoError
      THEN NoteWritten([s EXCEPT !.log.emptied = FALSE,

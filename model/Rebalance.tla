@@ -153,7 +153,7 @@ PrepareRebalance(s) ==
                THEN [left |-> DelayTicks, initial |-> TRUE, round |-> DelayTicks,
                      extension |-> Max(timeout - DelayTicks, 0)]
                ELSE [NoTimer EXCEPT !.left = timeout]
-  IN CheckJoinComplete([t EXCEPT !.group =
+  IN CheckJoinComplete([t EXCEPT !.forgottenJoin = Stopped, !.group =
        [g EXCEPT !.state = "PreparingRebalance", !.joinTimer = timer, !.syncLeft = Stopped,
           !.emptyLeft = Stopped,
           !.lostSync = FALSE,

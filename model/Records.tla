@@ -26,11 +26,16 @@ Emptied(before, log) ==
   [log EXCEPT !.emptied = /\ EmptiedAreLoaded /\ log.group = NoRecord /\ ~HasRecords(log)
                           /\ before.emptied \/ HasRecords(before)]
 
+\* What is left on the join timer of a group that is forgotten: it is kept by the group's id.
+KeptJoinTimer(s) ==
+  IF s.group.joinTimer = NoTimer THEN s.forgottenJoin ELSE s.group.joinTimer.left
+
 \* A group that is not persisted is persisted now, or forgotten if the append fails: always if this
 \* step created it, otherwise a record of another group may have persisted it. 4.1 CR:873
 PersistOrForget(s, error) ==
   LET written == [s EXCEPT !.group.notPersisted = FALSE]
-      forgotten == [Apply(s, "log/group-forgotten") EXCEPT !.group = NoGroup]
+      forgotten == [Apply(s, "log/group-forgotten") EXCEPT
+                      !.group = NoGroup, !.forgottenJoin = KeptJoinTimer(s)]
   IN IF ~s.group.notPersisted THEN {s}
      ELSE IF error = NoError THEN {written}
      ELSE IF s.found THEN {written, forgotten} ELSE {forgotten}

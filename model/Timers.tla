@@ -2,8 +2,14 @@
 (* Time passes: every timer has less left, and fires with nothing left.       *)
 EXTENDS Rebalance, Retention
 
+\* The join timer of a forgotten group ends without effect while there is no group.
+AgeForgotten(s, ticks) ==
+  LET left == s.forgottenJoin - ticks
+  IN [s EXCEPT !.forgottenJoin = IF @ = Stopped \/ (s.group = NoGroup /\ left =< 0)
+                                 THEN Stopped ELSE left]
+
 Elapse(before, ticks) ==
-  LET s == AgeOffsets(before, ticks)
+  LET s == AgeForgotten(AgeOffsets(before, ticks), ticks)
   IN IF s.group = NoGroup \/ ticks = 0 THEN s
   ELSE LET g == s.group
            less(left) == IF left = Stopped THEN Stopped ELSE left - ticks
@@ -17,16 +23,18 @@ Elapse(before, ticks) ==
                 !.syncLeft = less(@),
                 !.joinTimer.left = less(@)]]
 
-Timers(g) ==
-  IF g = NoGroup THEN {}
+Timers(s) ==
+  LET g == s.group
+  IN IF g = NoGroup THEN {}
   ELSE {[kind |-> "session", of |-> n, left |-> g.members[n].sessionLeft] : n \in DOMAIN g.members}
        \cup {[kind |-> "pending", of |-> n, left |-> g.pending[n]] : n \in DOMAIN g.pending}
        \cup {[kind |-> "orphaned", of |-> "", left |-> k] : k \in DOMAIN g.orphanedTimers}
        \cup {[kind |-> "join", of |-> "", left |-> g.joinTimer.left]}
        \cup {[kind |-> "syncs", of |-> "", left |-> g.syncLeft]}
+       \cup {[kind |-> "forgotten", of |-> "", left |-> s.forgottenJoin]}
 
-DueNext(g, ticks) ==
-  LET due == {t \in Timers(g) : t.left # Stopped /\ t.left =< ticks}
+DueNext(s, ticks) ==
+  LET due == {t \in Timers(s) : t.left # Stopped /\ t.left =< ticks}
   IN {t \in due : \A other \in due : t.left =< other.left}
 
 \* The end of the rebalance timeout, or of one round of initial delay. DelayedJoin.scala:44,69
@@ -65,6 +73,11 @@ SyncTimerExpires(s) ==
   IN UNION {PrepareRebalance([t EXCEPT !.group.statics = Without(@, instances)])
             : t \in DropMembers(Apply(s, rule), unsynced)}
 
+\* It finds the Empty group that was created since, and Kafka throws half-way. 4.1 CG:1290,1464
+ForgottenJoinExpires(s) ==
+  [Apply(s, "time/forgotten-join-timer") EXCEPT !.group.generation = @ + 1,
+                                                !.forgottenJoin = Stopped]
+
 \* A timer that has nothing left. GC:1278,1282
 Fire(s, timer) ==
   CASE timer.kind = "session" -> SessionExpires(s, timer.of)
@@ -72,10 +85,11 @@ Fire(s, timer) ==
     [] timer.kind = "orphaned"   -> OrphanedTimerExpires(s, 0)
     [] timer.kind = "join"    -> JoinTimerExpires(s)
     [] timer.kind = "syncs"   -> SyncTimerExpires(s)
+    [] timer.kind = "forgotten" -> {ForgottenJoinExpires(s)}
 
 RECURSIVE PassTime(_, _)
 PassTime(s, ticks) ==
-  LET due == IF s.active THEN DueNext(s.group, ticks) ELSE {}
+  LET due == IF s.active THEN DueNext(s, ticks) ELSE {}
       first == (CHOOSE t \in due : TRUE).left
   IN IF ~s.active THEN {AgeOffsets(s, ticks)}
      ELSE IF due = {} THEN {Elapse(s, ticks)}

@@ -344,7 +344,8 @@ class Coordinator(NamedTuple):
     It is not `active` once it was shut down. `failing` are the appends that are going to fail.
     `log` is None in instances that never load from it. `committed` is None where everything written
     is committed, and in versions that read what is not. `max_size` is the group.max.size of the
-    broker that has the partition, None if it is that of the instance.
+    broker that has the partition, None if it is that of the instance. `forgotten_join_ms` is what
+    is left on the join timer of a group that a failed append removed, None if there is none.
     """
 
     group: Group | None = None
@@ -356,6 +357,7 @@ class Coordinator(NamedTuple):
     log: Log | None = None
     committed: Committed | None = None
     max_size: int | None = None
+    forgotten_join_ms: int | None = None
 
 
 class Advance(NamedTuple):

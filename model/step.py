@@ -91,6 +91,7 @@ class Step(engine.EngineStep):
         "config",
         "failed",
         "failing",
+        "forgotten_join_ms",
         "group",
         "holding",
         "log",
@@ -108,6 +109,7 @@ class Step(engine.EngineStep):
         self.group, self.holding, self.appends = before[:3]
         self.serving, self.active, self.failing, self.log, self.committed = before[3:8]
         self.max_size = before.max_size
+        self.forgotten_join_ms = before.forgotten_join_ms
         self.profile = profile
         self.config = config
         self.failed = ErrorCode.NONE  # the error of an append of this step
@@ -173,6 +175,7 @@ class Step(engine.EngineStep):
                 self.log,
                 self.committed,
                 self.max_size,
+                self.forgotten_join_ms,
             ),
             tuple(self.responses),
             tuple(self.applied),

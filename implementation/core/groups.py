@@ -8,6 +8,8 @@ from struct import iter_unpack
 from typing import Final
 
 from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.member import JoinTimer
+from groupcheck.implementation.core.timers import NEVER
 
 _MASK: Final = 0xFFFFFFFF
 _SIGN: Final = 0x80000000
@@ -43,17 +45,18 @@ class Groups:
     """The groups of the served partitions.
 
     Where failed appends roll back, a new group is `unpersisted` until something is appended to its
-    partition, and is discarded if that append fails, with its timers. Kafka does not cancel such
-    orphaned timers. One that finds another group of that name throws while it begins a generation.
+    partition, and is discarded if that append fails. `forgotten` are the join timers of groups that
+    were discarded, by group id: Kafka keeps a timer by that id, whatever becomes of the group.
     """
 
-    __slots__ = ("_by_partition", "_unpersisted", "by_id", "serving")
+    __slots__ = ("_by_partition", "_unpersisted", "by_id", "forgotten", "serving")
 
     def __init__(self, partitions: int) -> None:
         self.by_id: dict[str, Group] = {}
         self.serving = [Serving.UNLOADED] * partitions
         self._by_partition: list[dict[str, Group]] = [{} for _ in range(partitions)]
         self._unpersisted: dict[int, dict[str, Group]] = {}
+        self.forgotten: dict[str, JoinTimer] = {}
 
     def partition_of(self, group_id: str) -> int:
         """The partition of a group, which need not exist."""
@@ -93,3 +96,11 @@ class Groups:
         """Discard the unpersisted groups of a partition whose append failed."""
         for group in self.mark_persisted(partition):
             self.discard(group)
+            timer = group.join_timer
+            if timer is not None and timer.deadline_ms != NEVER:
+                self.forgotten[group.group_id] = timer
+
+    def drop_forgotten(self, partition: int) -> Iterable[JoinTimer]:
+        """Remove and return the forgotten join timers of a partition."""
+        names = [name for name in self.forgotten if self.partition_of(name) == partition]
+        return [self.forgotten.pop(name) for name in names]

@@ -57,6 +57,8 @@ class Loading(Part):
         for group in self._shared.groups.of(partition):
             self._unload_group(group, answered)
             self._shared.groups.discard(group)
+        for timer in self._shared.groups.drop_forgotten(partition):
+            self._shared.timers.cancel(timer)
         self._transactions.forget(partition)
         self.rolled_back.discard(partition)
         self._shared.groups.serving[partition] = Serving.UNLOADED

@@ -44,6 +44,7 @@ class Rebalance(Part):
         """Begin a rebalance: members that wait for an assignment have to rejoin."""
         if group.state is GroupState.COMPLETING_REBALANCE:
             self.propagate_assignments(group, {}, ErrorCode.REBALANCE_IN_PROGRESS)
+        self._timers.cancel(self._shared.groups.forgotten.pop(group.group_id, None))
         self.stop_waiting_for_syncs(group)
         group.in_initial_delay = group.state is GroupState.EMPTY
         group.transition_to(GroupState.PREPARING_REBALANCE, self._timers.now_ms)
@@ -72,6 +73,7 @@ class Rebalance(Part):
         """
         group = timer.group
         if self._groups.get(group.group_id) is not group:
+            self._expire_forgotten(timer)
             return
         if timer.is_delay and group.new_member_added and timer.remaining_ms:
             group.new_member_added = False
@@ -81,6 +83,14 @@ class Rebalance(Part):
             self._delay(timer, min(delay_ms, remaining_ms), left_ms)
         else:
             self.complete(group)
+
+    def _expire_forgotten(self, timer: JoinTimer) -> None:
+        """Kafka begins a generation of the Empty successor, and throws half-way."""
+        group_id = timer.group.group_id
+        if self._shared.groups.forgotten.get(group_id) is timer:
+            del self._shared.groups.forgotten[group_id]
+            if successor := self._groups.get(group_id):
+                successor.generation_id += 1
 
     # The end
 

@@ -81,6 +81,8 @@ def rename(body: RequestBody, names: dict[str, str], generations: int) -> Reques
 
 def untimed(state: Coordinator) -> Coordinator:
     """The state with its timers set so that none but the initial delay can ever fire."""
+    if state.forgotten_join_ms is not None:
+        state = state._replace(forgotten_join_ms=None)
     group = state.group
     if group is None:
         return state

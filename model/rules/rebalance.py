@@ -71,6 +71,7 @@ def prepare_rebalance(step: Step) -> None:
 
 
 def _begin_join_phase(step: Step, _subject: object) -> None:
+    step.forgotten_join_ms = None  # the timer of this group takes its place
     step.group = step.existing._replace(
         state=PREPARING,
         join_timer=JoinTimer(rebalance_timeout_ms(step.existing)),

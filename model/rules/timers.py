@@ -50,6 +50,8 @@ class Timer(NamedTuple):
         """Fire."""
         if self.table is SESSION_EXPIRES and _waits_for_log(step, self.subject):
             return
+        if self.table is FORGOTTEN_JOIN_TIMER:
+            step.forgotten_join_ms = None
         decide(step, self.table, self.subject)
 
 
@@ -74,7 +76,9 @@ def _advance(step: Step, left_ms: int) -> None:
         retention.elapse(step, left_ms)
         return
     late_ms, fired, most = step.config.timer_late_ms, 0, MOST_FIRED
-    while timers := due_next(step.group, left_ms + step.config.timer_early_ms):
+    while timers := due_next(
+        step.group, left_ms + step.config.timer_early_ms, step.forgotten_join_ms
+    ):
         deadline_ms = timers[0].left_ms
         may_wait = late_ms and deadline_ms > left_ms - late_ms
         if may_wait and step.choose(Choice.TIMER_SLACK, [False, True]):
@@ -83,27 +87,29 @@ def _advance(step: Step, left_ms: int) -> None:
         elapse(step, elapsed_ms)
         left_ms -= elapsed_ms
         timer = step.choose(Choice.TIMERS_DUE_TOGETHER, timers)
-        alone_before = step.group if len(timers) == 1 else None
+        alone_before = (step.group, step.forgotten_join_ms) if len(timers) == 1 else None
         timer.fire(step)
         fired = 0 if elapsed_ms else fired + 1
         if fired == MOST_FIRED:
             most = fired + MOST_EACH * len(timers)
-        if fired > most or (alone_before is not None and step.group == alone_before):
+        if fired > most or alone_before == (step.group, step.forgotten_join_ms):
             msg = f"no rule ends this without time passing: {timer.table.name}"
             raise EndlessTimersError(msg)
     elapse(step, left_ms)
 
 
-def due_next(group: Group | None, within_ms: int) -> list[Timer]:
+def due_next(
+    group: Group | None, within_ms: int, forgotten_join_ms: int | None = None
+) -> list[Timer]:
     """The timers that share the earliest deadline, if it is not further than `within_ms`."""
-    timers = due(group, within_ms)
+    timers = due(group, within_ms, forgotten_join_ms)
     if len(timers) > 1:
         first_ms = min(t.left_ms for t in timers)
         timers = [t for t in timers if t.left_ms == first_ms]
     return timers
 
 
-def due(group: Group | None, within_ms: int) -> list[Timer]:
+def due(group: Group | None, within_ms: int, forgotten_join_ms: int | None = None) -> list[Timer]:
     """The timers that end within a time."""
     if group is None:
         return []
@@ -122,6 +128,8 @@ def due(group: Group | None, within_ms: int) -> list[Timer]:
         timers.append(Timer(group.join_timer.left_ms, JOIN_TIMER))
     if group.sync_left_ms is not None and group.sync_left_ms <= within_ms:
         timers.append(Timer(group.sync_left_ms, SYNC_TIMER))
+    if forgotten_join_ms is not None and forgotten_join_ms <= within_ms:
+        timers.append(Timer(forgotten_join_ms, FORGOTTEN_JOIN_TIMER))
     return timers
 
 
@@ -129,6 +137,7 @@ def elapse(step: Step, ms: int) -> None:
     """Take time off every timer, and off every retention time."""
     retention.elapse(step, ms)
     group = step.group
+    _elapse_forgotten(step, ms)
     if group is None or not ms:
         return
     timer, sync_ms = group.join_timer, group.sync_left_ms
@@ -142,6 +151,13 @@ def elapse(step: Step, ms: int) -> None:
         join_timer=timer and timer._replace(left_ms=timer.left_ms - ms),
         sync_left_ms=None if sync_ms is None else sync_ms - ms,
     )
+
+
+def _elapse_forgotten(step: Step, ms: int) -> None:
+    """Take time off the join timer of a group that was removed: without a group it just ends."""
+    if step.forgotten_join_ms is not None:
+        left_ms = step.forgotten_join_ms - ms
+        step.forgotten_join_ms = None if step.group is None and left_ms <= 0 else left_ms
 
 
 def _waits_for_log(step: Step, member: object) -> bool:
@@ -300,4 +316,29 @@ JOIN_TIMER: Final = table(
         _END_JOIN_PHASE,
     ),
 )
-PARTS: Final = (PASS, SESSION_EXPIRES, PENDING_EXPIRES, ORPHAN_EXPIRES, SYNC_TIMER, JOIN_TIMER)
+
+
+def _raise_generation(step: Step, _subject: object) -> None:
+    step.group = step.existing._replace(generation_id=step.existing.generation_id + 1)
+
+
+FORGOTTEN_JOIN_TIMER: Final = single(
+    "The join timer of a removed group fires",
+    AREA,
+    "time/forgotten-join-timer",
+    "the join timer of a group that a failed append removed finds the Empty group that was created "
+    "under its id since: the generation is raised, and the end of the join phase fails",
+    at("", "", "", "CG:1464"),
+    # The join phase of a group ends from PreparingRebalance only, and the next one of a group with
+    # that id has replaced the timer.
+    Effect("raise the generation of the Empty group (CG:1290)", _raise_generation),
+)
+PARTS: Final = (
+    PASS,
+    SESSION_EXPIRES,
+    PENDING_EXPIRES,
+    ORPHAN_EXPIRES,
+    SYNC_TIMER,
+    JOIN_TIMER,
+    FORGOTTEN_JOIN_TIMER,
+)

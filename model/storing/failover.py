@@ -40,6 +40,7 @@ def _lose_memory(step: Step, _subject: object) -> None:
     What is loaded is committed.
     """
     step.group, step.appends, step.committed, step.active = None, (), None, True
+    step.forgotten_join_ms = None
     if step.serving is not Serving.UNLOADED:
         _load(step)
 
@@ -56,6 +57,7 @@ def _unload(step: Step, _subject: object) -> None:
         lose(step, ErrorCode.NOT_COORDINATOR)
     answered = {response.request_id for response in step.responses}
     group, step.group, step.serving, step.committed = step.group, None, Serving.UNLOADED, None
+    step.forgotten_join_ms = None
     step.appends = tuple(
         _outliving(a, group) for a in step.appends if isinstance(a, StaticAppend | OffsetsAppend)
     )
@@ -100,7 +102,7 @@ def _configure(step: Step, given: Configure) -> None:
 
 def _shut_down(step: Step, _subject: object) -> None:
     """No timer fires any more. What is served now is loaded when the coordinator comes back."""
-    step.active = False
+    step.active, step.forgotten_join_ms = False, None
 
 
 def _unload_at_shutdown(step: Step, _subject: object) -> None:

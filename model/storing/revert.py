@@ -25,12 +25,12 @@ HIDES_UNWRITTEN: Final = Behaviour(
 
 
 def _remove(step: Step, _subject: object) -> None:
-    """The group is removed.
+    """The group is removed, but its timers run on, by its id (4.1 CoordinatorRuntime.java:873).
 
-    Its timers run on in Kafka and find no group. (Should the join timer find an Empty group that
-    was created under the same id since, it raises that one's generation and fails. That is not in
-    the model.)
+    Those of members find no member. The join timer may find an Empty group of that id.
     """
+    if step.existing.join_timer is not None:
+        step.forgotten_join_ms = step.existing.join_timer.left_ms
     step.group = None
 
 

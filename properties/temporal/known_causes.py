@@ -185,3 +185,17 @@ def _rejected_commit_stays_pending(step: CheckedStep) -> bool:
     Neither the offsets of its partitions nor the group expire.
     """
     return any(request_id == NEVER for _, request_id in step.new.unstable)
+
+
+@known_violation(
+    "generation",
+    "generation-cause",
+    "rebalance-cause",
+    sources={"4.1": "ClassicGroup.java:1290, 1464 at 4.1"},
+)
+def _join_timer_of_a_removed_group(step: CheckedStep) -> bool:
+    """A group that a failed append removed keeps its join timer, by its id.
+
+    When it ends, it raises the generation of an Empty group that was created under that id since.
+    """
+    return step.before.forgotten_join_ms is not None and step.after.forgotten_join_ms is None

@@ -109,6 +109,7 @@ def coordinator(state: dict[str, Value], instance: Instance) -> Coordinator:
         instance.initial.log and _log(dict(state["log"]), instance),
         _committed(dict(state["committed"]), instance),
         None if size == instance.settings.get("group.max.size", MAX_SIZE) else size,
+        _ms(state["forgottenJoin"], instance),
     )
 
 

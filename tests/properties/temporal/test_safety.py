@@ -150,7 +150,12 @@ MORE = {
     "4.1 reload": LEAVES,
     "4.1 expiry": {"offset-retention": 7},
     "4.1 expiry-transactions": {"offset-retention": 5},
-    "4.1 expiry-failing": {"offset-retention": 5},
+    "4.1 expiry-failing": {
+        "offset-retention": 5,
+        "generation": 4,
+        "generation-cause": 4,
+        "rebalance-cause": 4,
+    },
 }
 
 
