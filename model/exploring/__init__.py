@@ -1,1 +1,1 @@
-"""Exploration: every reachable state and transition, and what is to be said of them."""
+"""Exploration: every reachable state and transition, and statistics of them."""

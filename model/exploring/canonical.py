@@ -1,11 +1,11 @@
-"""The canonical form: states that differ only in names and in the generation's number are one.
+"""The canonical form: one state for all that differ only in names and generation numbers.
 
-Members are renamed in an order that depends on nothing but what they are (so this is a complete
-symmetry reduction: where two sort alike, exchanging them changes nothing). Generations count only
-by whether they are equal and whether one is the first, so all after the first become 1 (or after
-the nth n, if more are to be distinguished). Request ids of parked requests are renumbered. The
-renaming comes back with the state, so that a path in the reduced graph can be replayed on a real
-coordinator: `Frame.restore` does that for an input.
+Members are renamed in an order that depends only on their fields. This is a complete symmetry
+reduction: exchanging two members with equal sort keys does not change the state. The rules only
+compare generations for equality and with the first one. So every generation after the first becomes
+1, or n after the nth if n generations are distinguished. Request ids of parked requests are
+renumbered. The renaming is returned with the state, so that a path of the reduced graph can be
+replayed on a real coordinator: `Frame.restore` translates an input.
 """
 
 from __future__ import annotations
@@ -39,14 +39,15 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 
-# What an untimed state has left on timers that shall not matter: longer than any test.
+# The remaining time of disabled timers in an untimed state: longer than any test.
 UNTIMED_MS = 1_000_000_000
 
 
 class Frame(NamedTuple):
-    """A canonical state with what leads back: names to canonical names, and the generations cut.
+    """A canonical state, and the mapping from the original one.
 
-    Names are in the order of the canonical ones.
+    `names` maps original to canonical names, in the order of the latter. `generations_cut` is the
+    difference between the original generation and the canonical one.
     """
 
     node: Coordinator
@@ -80,7 +81,7 @@ def rename(body: RequestBody, names: dict[str, str], generations: int) -> Reques
 
 
 def untimed(state: Coordinator) -> Coordinator:
-    """The state with its timers set so that none but the initial delay can ever fire."""
+    """The state with timers of which only the initial delay can fire."""
     if state.forgotten_join_ms is not None:
         state = state._replace(forgotten_join_ms=None)
     group = state.group
@@ -104,13 +105,13 @@ def untimed(state: Coordinator) -> Coordinator:
 
 
 def _retains(group: Group) -> bool:
-    """Whether the group has anything that may have an age."""
+    """Whether the group has offsets or a retention time."""
     any_kept = group.offsets or group.transactions or group.unstable
     return bool(any_kept or group.empty_left_ms is not None)
 
 
 def ageless_state(state: Coordinator) -> Coordinator:
-    """The state with offsets of no age."""
+    """The state without the ages of its offsets."""
     group = state.group
     if not (state.log or state.appends or (group and _retains(group))):
         return state
@@ -136,8 +137,9 @@ def canonical(
 ) -> Frame:
     """The canonical form of a state.
 
-    It is without its timers, its log or the ages of its offsets if they do not count. So many
-    `generations` are distinguished: all after them have the number of the last.
+    `timed`, `logged` and `aged` say whether it keeps its timers, its log and the ages of its
+    offsets. `generations` is the number of generations that are distinguished: later ones become
+    the last of these.
     """
     if not timed:
         state = untimed(state)
@@ -188,7 +190,7 @@ def canonical(
 
 
 def _recorded_key(recorded: GroupRecord | None, member_id: str) -> tuple[Any, ...]:
-    """What the log has of a member."""
+    """The sort key of a member in the log."""
     if recorded is None:
         return ()
     return (
@@ -202,7 +204,7 @@ def _recorded_key(recorded: GroupRecord | None, member_id: str) -> tuple[Any, ..
 
 
 def _held_key(entry: Append, member: Member) -> tuple[bool, ...]:
-    """What is held back of a member, but for appends."""
+    """The sort key of a member in a held append, request or response."""
     if isinstance(entry, GroupAppend):
         return (entry.request_id == member.awaiting_sync is not None,)
     if isinstance(entry, HeldRequest):
@@ -214,9 +216,9 @@ def _held_key(entry: Append, member: Member) -> tuple[bool, ...]:
 
 
 def under(state: Coordinator, names: dict[str, str], generations: int = 1) -> Coordinator:
-    """A state whose members bear other names: the same to the rules, which know none of them.
+    """The state with its members renamed. The rules do not depend on names.
 
-    So many `generations` are distinguished.
+    `generations` is the number of generations that are distinguished.
     """
     group = state.group or Group()
     members = sorted(group.members, key=lambda m: names[m.member_id])
@@ -231,7 +233,7 @@ def _renamed(
     names: dict[str, str],
     generations: int,
 ) -> Frame:
-    """The state under these names, its members and pending ids in this order."""
+    """The state with these names, its members and pending ids in this order."""
     group = state.group or Group()
     cut = max(group.generation_id - generations, 0)
     commits = {NEVER: NEVER} | {
@@ -270,7 +272,7 @@ def _renamed(
 
 
 def _renamed_record(record: GroupRecord, names: dict[str, str], generations: int) -> GroupRecord:
-    """The record under these names."""
+    """The record with these names."""
     members = sorted(_renamed_member(m, names[m.member_id]) for m in record.members)
     return record._replace(
         generation_id=min(record.generation_id, generations),
@@ -287,7 +289,7 @@ def parked_ids(name: str) -> tuple[int, int]:
 
 def _renamed_member(member: Member, name: str) -> Member:
     awaiting_join, awaiting_sync = parked_ids(name)
-    # The constructor, as this is run for every step of every test: _replace is slower.
+    # Calls the constructor because this runs in every step, and _replace is slower.
     return Member(
         name,
         *member[1:9],
@@ -311,7 +313,7 @@ def _renamed_append(
         return entry._replace(request_id=parked.get(entry.request_id, 300 + index))
     if isinstance(entry, StaticAppend):
         return _renamed_static_append(entry, names, index)
-    # Of who was assigned something and is gone, nothing can be seen any more.
+    # Assignments to removed members have no observable effect.
     given = sorted((names[m], given) for m, given in entry.assignments if m in names)
     request_id = entry.request_id
     if request_id is not None:
@@ -321,7 +323,7 @@ def _renamed_append(
 
 
 def _renamed_answer(body: ResponseBody, names: dict[str, str]) -> ResponseBody:
-    """An answer that is held back: of what clients name only LeaveGroup's tells members."""
+    """A held response: only that of LeaveGroup contains member ids that clients sent."""
     if not isinstance(body, LeaveGroupResponse):
         return body
     members = (
@@ -332,7 +334,7 @@ def _renamed_answer(body: ResponseBody, names: dict[str, str]) -> ResponseBody:
 
 def _renamed_static_append(entry: StaticAppend, names: dict[str, str], index: int) -> StaticAppend:
     if entry.member_id is None:
-        # No rule looks at what is revealed, and members with those names are loaded from the log.
+        # No rule reads the revealed id, and loaded members may have the same names.
         names = {}
     entry = entry._replace(
         revealed=names.get(entry.revealed, GONE),

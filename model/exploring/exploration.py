@@ -21,7 +21,7 @@ COMPOSED: Final = "composed"  # the name of the instance that is made of feature
 
 
 class UnfitSettingsError(Exception):
-    """What is asked for cannot be explored; the message says why, and what can."""
+    """The request cannot be explored; the message says why, and what can be."""
 
 
 class Witness(NamedTuple):
@@ -34,11 +34,11 @@ class Witness(NamedTuple):
 
 
 class Explored(NamedTuple):
-    """One space: what TLC reports, and what networkx says about its graph.
+    """One state space: the figures that TLC reports, and the properties of its graph.
 
-    `digest` is that of its states, as `fingerprint` has it. `unreachable` transitions no path leads
-    to; the others can be shown in `longest_witness` steps at most. `components` are None where
-    they were not computed.
+    `digest` is the digest of its states (see `fingerprint`). No path leads to the `unreachable`
+    transitions; a path to any other has at most `longest_witness` steps. `components` are None
+    where they were not computed.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Exploration(NamedTuple):
 
     @property
     def whole(self) -> bool:
-        """Whether this is all that there is, so that whatever is not reached nowhere is."""
+        """Whether every instance was explored: a rule not applied here is applied nowhere."""
         part = self.settings.instances or self.settings.features
         return not part and self.settings.members > 1
 
@@ -179,7 +179,7 @@ def _named(settings: Settings) -> dict[str, Instance]:
 
 
 def check_witness(settings: Settings) -> None:
-    """See that there may be a witness of what is asked for.
+    """Check that a witness of the rule can exist.
 
     Raises:
         UnfitSettingsError: there is no such rule, or it is sought by names.

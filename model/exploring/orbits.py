@@ -1,8 +1,9 @@
-"""A state space in which members keep their names, made of the one that symmetry reduces.
+"""The full state space, derived from the one reduced by symmetry.
 
-The rules know no member by its name. So what they make of one state they make, in other names, of
-every state that differs from it in names alone: of its orbit. They are run on one state of each,
-and here the rest is written down: states, inputs and answers renamed, each once and then shared.
+The rules do not depend on the names of members, so all states of an orbit (states that differ in
+names alone) have the same transitions, with other names. The rules run on one state of each orbit.
+This module renames its states, inputs and responses for the others; each is renamed once and then
+shared.
 """
 
 from __future__ import annotations
@@ -23,15 +24,15 @@ from groupcheck.model.vocabulary import (
     Response,
 )
 
-# What is listed in the order of its first field. (A LeaveGroup has an order of its own.)
+# Records that are sorted by their first field. (The order of a LeaveGroup is significant.)
 LISTED = (Assignment, DescribedGroupMember, JoinGroupResponseMember, Response)
 
 
 class _Ways(NamedTuple):
-    """The ways of naming so many members.
+    """The ways of naming a number of members.
 
-    `names` has those they bear in each way, then those that are left over; `numbers` has the way
-    in which they bear these.
+    `names` has for each way the names of the members, then the unused names; `numbers` maps the
+    names of the members to the way.
     """
 
     names: list[tuple[str, ...]]
@@ -48,10 +49,10 @@ def _ways(pool: tuple[str, ...], members: int) -> _Ways:
 
 
 class _Orbit(NamedTuple):
-    """The states that differ from one in names alone.
+    """The states that differ from one state in names alone.
 
-    `numbers` has the state for each way of naming the members; where some are alike, several ways
-    are the same state, and `ways` has one for each.
+    `numbers` has the state for each way of naming the members. If some members are equal, several
+    ways give the same state; `ways` has one way for each state.
     """
 
     names: tuple[str, ...]
@@ -97,7 +98,7 @@ class Orbits:
             numbers = self._orbits[arrow.target].numbers
             for lead in self._led(orbit.names, arrow.names):
                 targets = [numbers[way] for way in lead]
-                # What is the same in one way of naming is the same in every way.
+                # Transitions that are equal in one way of naming are equal in every way.
                 key = (id(givens), id(answers), targets[0])
                 found.setdefault(key, (givens, answers, targets, arrow.fired))
         for way in orbit.ways:
@@ -106,7 +107,7 @@ class Orbits:
     def _led(self, here: tuple[str, ...], there: tuple[str, ...]) -> list[list[int]]:
         """For each way of the source the way of the target, if its members had those names.
 
-        There is one such list for each free name that a newcomer may be given.
+        There is one such list for each free name that a new member may get.
         """
         known = self._leads.get((here, there))
         if known is None:
@@ -127,10 +128,10 @@ class Orbits:
         return [numbers[tuple(names[place] for place in places)] for names in ways]
 
     def _renamed(self, kind: tuple[Any, ...], record: tuple[Any, ...]) -> list[Any]:
-        """An input, or the answers to it, in each way of naming.
+        """An input, or the responses to it, in each way of naming.
 
-        Records of different types may be equal, tuples that they are: `kind` has the types of the
-        input and of its answers.
+        Records of different types may be equal as tuples, so `kind` has the types of the input and
+        of its responses.
         """
         key = (*kind, type(record), record)
         images = self._images.get(key)
@@ -152,7 +153,7 @@ def _names(names: Iterable[str], borne: Iterable[str]) -> dict[str | int, str | 
 
 
 def renamed(record: Any, names: Mapping[str | int, str | int]) -> Any:  # noqa: ANN401 - any record
-    """An input or answers under other names, wherever these stand."""
+    """An input or responses with the names replaced, at any depth."""
     if isinstance(record, str):
         return names.get(record, record)
     if not isinstance(record, tuple):

@@ -1,8 +1,8 @@
-"""The state graph seen through the group's state alone: its arrows, and the reasons for each.
+"""The group-state graph: its transitions (arrows), and the rules that cause each.
 
 One step may pass through several states: when the last member leaves a stable group, a rebalance
-begins and ends in it. So an arrow is not read off the ends of an edge but off the rules applied on
-it, and the ends then have to agree.
+begins and ends in it. So arrows are derived from the rules that a transition applies, not from its
+source and target, which must then agree.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ DEAD: Final = GroupState.DEAD
 
 
 class Arrow(NamedTuple):
-    """From one state of the group to another; `absent` is before anybody named it."""
+    """From one state of the group to another; `absent` is before any request named the group."""
 
     source: str
     target: str
@@ -52,7 +52,7 @@ def kafkas_arrows(profile: Profile) -> tuple[Arrow, ...]:
     return tuple(arrow for arrow in arrows if begins is EMPTY or EMPTY not in arrow)
 
 
-# Where a group may be once it is loaded: what it was before is of no account.
+# The states of a loaded group, whatever its state was before.
 LOADED: Final = {
     "failover/restored": Arrow(ABSENT, STABLE),
     "failover/restored-empty": Arrow(ABSENT, EMPTY),
@@ -75,7 +75,7 @@ MAKES: Final = {
     "cleanup/group-gone": Arrow(EMPTY, DEAD),
 }
 
-# What follows from another rule of the same step, and is no reason of its own.
+# Rules that follow from another rule of the same step, so they are not a reason.
 CONSEQUENCES: Final = frozenset(
     {
         "rebalance/prepare-from-empty",

@@ -1,1 +1,1 @@
-"""The instances that are explored: how many members, which settings, and what clients ask there."""
+"""The model instances: the number of members, the settings, and the requests of clients."""

@@ -1,7 +1,7 @@
-"""What clients ask in a canonical state, feature by feature: the inputs of an instance.
+"""The inputs of a model instance in a canonical state, by feature.
 
-Each request is at the newest version that the profile speaks. What is refused before the group is
-looked at is asked once, while there is no group.
+Each request has the newest version that the profile supports. Requests that are rejected before the
+group is looked up are sent only while the group does not exist.
 """
 
 from __future__ import annotations
@@ -42,32 +42,31 @@ from groupcheck.model.vocabulary import (
 )
 
 GROUP_ID = "group"
-NOBODY = "nobody"  # a member id that was never given out
+NOBODY = "nobody"  # a member id that was never issued
 PROTOCOLS = (kafka.Protocol("range", b"one"),)
 OTHER_PROTOCOLS = (kafka.Protocol("range", b"two"),)
 OTHER_OFFER = (
     kafka.Protocol("sticky", b"one"),
     kafka.Protocol("range", b"one"),
-)  # preferred another way
+)  # in another order of preference
 INSTANCE = "instance"  # the group.instance.id of static members
 NO_INSTANCE = "no-instance"  # one that no member has
 TOPIC = "topic"
 OTHER_TOPIC = "other"
-# What a consumer offers that has subscribed to the other topic: version 0, one topic, no user data.
+# The protocols of a consumer of the other topic: version 0, one topic, no user data.
 SUBSCRIBED_PROTOCOLS = (kafka.Protocol("range", b"\0\0\0\0\0\1\0\5other\0\0\0\0"),)
-# And of one that has subscribed to the topic that offsets are committed of.
+# And those of a consumer of the topic whose offsets are committed.
 TOPIC_PROTOCOLS = (kafka.Protocol("range", b"\0\0\0\0\0\1\0\5topic\0\0\0\0"),)
 PRODUCER_ID = 7
 
-# What a commit says where it says too much: more than the broker allows, and no more than a string
-# of the older versions can be.
+# The longest string of older versions, which limits metadata that is meant to be too long.
 LONGEST_STRING = 32_767
 
 
 class Feature(StrEnum):
-    """What an instance may have besides members that join, sync, heartbeat and leave.
+    """A feature of an instance besides members that join, sync, heartbeat and leave.
 
-    Each multiplies the states: an instance stays small if it has only those that it is about.
+    Each feature multiplies the states, so an instance has only those that it tests.
     """
 
     TIME = "time"
@@ -84,16 +83,16 @@ class Feature(StrEnum):
     EXPIRY = "expiry"
 
 
-# Of the errors of appends one that SyncGroup and OffsetCommit map alike, and one that they do not,
-# which comes after the record is in the log.
+# Two errors of appends: SyncGroup and OffsetCommit map the first to the same error, and the second,
+# which comes after the record is in the log, to different ones.
 ERRORS: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT)
 
-# What leads to each of the states that a partition can be in.
+# The input that leads to each state of a partition.
 MOVES: Final[Mapping[Serving, Unload | Loading | Load]] = MappingProxyType(
     {Serving.UNLOADED: Unload(), Serving.LOADING: Loading(), Serving.SERVED: Load()}
 )
 
-# What group.max.size may become while the partition is not served.
+# The values that group.max.size can get while the partition is not served.
 SIZES: Final = (1, 2)
 
 EnvironmentInput = (
@@ -111,10 +110,10 @@ EnvironmentInput = (
 
 
 class Environment(NamedTuple):
-    """A canonical state as the clients of an instance see it, and what is the same for all of them.
+    """A canonical state, and the settings that all clients of an instance share.
 
     Timeouts are in milliseconds. `revealed` and `pending` are the ids that clients know. A new
-    member may join if there is `room`. Members name the topics they want if it `subscribes`.
+    member may join if there is `room`. If `subscribes`, members subscribe to topics.
     """
 
     profile: Profile
@@ -127,17 +126,17 @@ class Environment(NamedTuple):
 
     @property
     def group(self) -> Group:
-        """The group; one that is not there is as good as an empty one."""
+        """The group; an empty one if it does not exist."""
         return self.state.group or Group()
 
     @property
     def revealed(self) -> list[str]:
-        """The ids of members that an answer has revealed."""
+        """The ids of members that a response has revealed."""
         return [m.member_id for m in self.group.members if m.revealed]
 
     @property
     def pending(self) -> list[str]:
-        """The ids given out and not used yet."""
+        """The pending member ids."""
         return [p.member_id for p in self.group.pending]
 
     def join(self, member_id: str) -> kafka.JoinGroupRequest:
@@ -149,7 +148,7 @@ class Environment(NamedTuple):
 
 
 def membership(environment: Environment, features: frozenset[Feature]) -> Iterator[RequestBody]:
-    """What every instance has, with the requests of its features where they were always."""
+    """The requests of every instance, and those of its features, in a fixed order."""
     group, revealed = environment.group, environment.revealed
     current, older = group.generation_id, group.generation_id - 1
     yield from _joins(environment, changed=Feature.METADATA in features)
@@ -224,12 +223,12 @@ def offsets(environment: Environment) -> Iterator[RequestBody]:
 
 
 def _too_long(environment: Environment) -> str:
-    """Metadata that is refused; as long as a string can be, where the broker allows any."""
+    """Metadata that is too long for the broker; at most the longest possible string."""
     return "x" * min(environment.config.offset_metadata_max_bytes + 1, LONGEST_STRING)
 
 
 def static_members(environment: Environment) -> Iterator[RequestBody]:
-    """What the program with the group.instance.id asks, and others under its name by mistake."""
+    """The requests of a static member, and of other members that use its group.instance.id."""
     current = environment.group.generation_id
     in_transactions = "TxnOffsetCommit" in environment.profile.max_versions
     yield from returns(environment, frozenset({Feature.STATIC_MEMBERS}))
@@ -250,7 +249,7 @@ def static_members(environment: Environment) -> Iterator[RequestBody]:
 def returns(
     environment: Environment, features: frozenset[Feature]
 ) -> Iterator[kafka.JoinGroupRequest]:
-    """The program with the group.instance.id comes, or comes back, perhaps with another offer."""
+    """The static member joins or rejoins, perhaps with other protocols."""
     newcomer = environment.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
     if not environment.room and environment.group.static(INSTANCE) is None:
         return
@@ -261,7 +260,7 @@ def returns(
 
 
 def max_size(environment: Environment) -> Iterator[RequestBody]:
-    """What static members ask: enough to show what becomes of one that is rejected."""
+    """The requests of static members that show what happens to a rejected one."""
     yield from returns(environment, frozenset({Feature.MAX_SIZE}))
     yield kafka.LeaveGroupRequest(GROUP_ID, (kafka.MemberIdentity(NO_MEMBER_ID, INSTANCE),))
 
@@ -283,7 +282,7 @@ def fetch(*, require_stable: bool) -> kafka.OffsetFetchRequest:
 def transactions(environment: Environment) -> Iterator[RequestBody]:
     """Commits in and outside transactions of one producer, its markers, and fetches.
 
-    No marker comes before a TxnOffsetCommit that is on its way to the log.
+    No marker is sent while the append of a TxnOffsetCommit is pending.
     """
     current, older = environment.group.generation_id, environment.group.generation_id - 1
     for member_id in (*environment.revealed, NOBODY):
@@ -323,7 +322,7 @@ def txn_commit(
 
 
 def administration(environment: Environment) -> Iterator[RequestBody]:
-    """What an administrator asks, as far as the version has it, and offsets that can be deleted."""
+    """The requests of an administrator that the version has, and commits of offsets to delete."""
     newest = environment.profile.max_versions
     yield commit(NO_GENERATION, NO_MEMBER_ID)
     for member_id in environment.revealed:
@@ -355,13 +354,13 @@ def offset_delete(topic: str) -> kafka.OffsetDeleteRequest:
 
 
 def expiry(environment: Environment) -> Iterator[RequestBody]:
-    """Commits of offsets that may expire, and what consumers have subscribed to."""
+    """Commits of offsets that may expire, and subscriptions of consumers."""
     yield commit(NO_GENERATION, NO_MEMBER_ID)
     for member_id in environment.revealed:
         yield commit(environment.group.generation_id, member_id)
         if "OffsetDelete" in environment.profile.max_versions:
             yield environment.join(member_id)._replace(protocols=TOPIC_PROTOCOLS)
-    # In 0.10.2 it stays pending, so that neither the offset nor the group expires.
+    # In 0.10.2 this commit stays pending, so that neither the offset nor the group expires.
     if {"cleanup/each-by-itself", "cleanup/group-gone"} <= environment.profile.rules.keys():
         yield commit(NO_GENERATION, NO_MEMBER_ID, metadata=_too_long(environment))
     yield fetch(require_stable=False)
@@ -370,7 +369,7 @@ def expiry(environment: Environment) -> Iterator[RequestBody]:
 def faults(
     state: Coordinator, features: frozenset[Feature], profile: Profile
 ) -> Iterator[EnvironmentInput]:
-    """What may happen to the coordinator, but for time; of a shutdown only a crash is the end."""
+    """The faults of the coordinator. Only a crash ends a shutdown."""
     if Feature.HELD_APPENDS in features:
         yield ReleaseAppends() if state.holding else HoldAppends()
     if Feature.FAILING_APPENDS in features and state.failing is None:
@@ -397,7 +396,7 @@ def action(given: object) -> str:
     return given.api if isinstance(given, Request) else type(given).__name__
 
 
-# What clients ask because of a feature, over and above what they ask without it.
+# The additional requests of each feature.
 ASKED: Final[Mapping[Feature, Callable[[Environment], Iterator[RequestBody]]]] = MappingProxyType(
     {
         Feature.OFFSETS: offsets,

@@ -1,7 +1,7 @@
-"""Instances: how many members, which timeouts, and which features an instance has.
+"""Model instances: the number of members, the timeouts and the features.
 
-What a `.cfg` file is to TLC. The state space of an instance is finite, because timers are a few
-ticks long and the canonical form forgets names and counts, and it is explored whole.
+An instance corresponds to a `.cfg` file of TLC. Its state space is finite, because timers are a few
+ticks long and the canonical form has neither names nor counters.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Instance(NamedTuple):
 
     @property
     def initial(self) -> Coordinator:
-        """Where it begins: no request has named the group. What can be loaded is kept in a log."""
+        """The initial state, with a log if groups can be loaded; no request has named the group."""
         return Coordinator(log=Log() if self._logged else None)
 
     @property
@@ -73,7 +73,7 @@ class Instance(NamedTuple):
         return not self.features.isdisjoint({Feature.FAILOVER, Feature.CRASHES})
 
     def canonical(self, state: Coordinator) -> Frame:
-        """The canonical form of a state, as this instance has it."""
+        """The canonical form of a state of this instance."""
         aged = Feature.EXPIRY in self.features
         return canonical(
             state,
@@ -91,23 +91,23 @@ class Instance(NamedTuple):
 
     @property
     def broker(self) -> dict[str, int]:
-        """The same under Kafka's names, as `open` takes them."""
+        """The same settings with Kafka's names, as `open` takes them."""
         return {**self.settings, DELAY: self.delay_ticks * self.tick_ms}
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The members' names where they keep them; elsewhere they are named by what they are."""
+        """The names of members in the state space without symmetry reduction."""
         return tuple(f"m{i}" for i in range(1, self.members + 1))
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
-        """What clients and time may do in a canonical state."""
+        """The inputs that are possible in a canonical state."""
         environment = self._scene(state)
         for body in membership(environment, self.features):
             version = self._version(body)
             yield Request(0, version, trim(body, version))
         newest = self.profile.max_versions["JoinGroup"]
         if newest >= SKIPS_SINCE:
-            # From before a response could tell a leader that is back to skip its assignment.
+            # The version before a response could make a rejoining leader skip its assignment.
             for body in returns(environment, self.features):
                 yield Request(0, SKIPS_SINCE - 1, body)
         if environment.room and newest > 3:
@@ -133,14 +133,14 @@ class Instance(NamedTuple):
         return action(given)
 
     def unreduced(self) -> Orbits:
-        """The states in which every member keeps its name."""
+        """The state space without symmetry reduction."""
         return Orbits(self.names, self.generations)
 
     def admits(self, state: Coordinator) -> bool:
         """Whether a successor belongs to the state space: at most one append is held at a time.
 
-        Where it is the answers that wait, there may be another behind it. Nor is there a member for
-        whom there was no room beside those in the log.
+        In versions that defer responses there may be a second one. A member that does not fit
+        beside those in the log is excluded, too.
         """
         if state.log is not None and _count_ids(state) > self.members:
             return False
@@ -172,7 +172,7 @@ def _config(
 
 
 def _count_ids(state: Coordinator) -> int:
-    """The number of the ids of members, those given out, and those that the log alone has."""
+    """The number of members, pending ids, and members that only the log has."""
     group = state.group or Group()
     recorded = state.log.group if state.log else None
     if recorded is None or not recorded.members:
@@ -196,17 +196,17 @@ def virtual_time_instances(profile: Profile, members: int) -> dict[str, Instance
 
 
 def _held_commits(profile: Profile) -> tuple[Feature, ...]:
-    """Appends of transactions are held, unless it is the answers that wait, as any others do."""
+    """Appends of transactions are held, except in versions that defer responses."""
     return () if ANSWERS_WAIT.holds_in(profile.version) else (Feature.HELD_APPENDS,)
 
 
 def _while_held(profile: Profile, members: int) -> int:
-    """How many members there are while appends are held: with all the answers that wait, fewer."""
+    """The number of members with held appends: smaller in versions that defer responses."""
     return _few(members) if ANSWERS_WAIT.holds_in(profile.version) else members
 
 
 def _few(members: int) -> int:
-    """One member fewer, where what an instance is about hardly depends on them."""
+    """One member fewer, for instances whose features hardly depend on members."""
     return max(members - 1, 1)
 
 
@@ -233,7 +233,7 @@ def real_clock_instances(
 
 
 def feature_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The instances of what not every coordinator has, one for each."""
+    """The instances of optional features, one for each."""
     found: dict[str, Instance] = {}
     if "join/static-preparing" in profile.rules:
         features = frozenset({Feature.TIME, Feature.STATIC_MEMBERS})
@@ -260,7 +260,7 @@ def feature_instances(profile: Profile, members: int) -> dict[str, Instance]:
 
 
 def _expiring_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The instances of offsets that expire, alone and together with what else may become of them.
+    """The instances of offsets that expire, alone and with other features.
 
     The retention is as long as a new member may wait. One member fewer is enough.
     """
@@ -284,9 +284,9 @@ def _expiring_instances(profile: Profile, members: int) -> dict[str, Instance]:
 
 
 def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The instances of what may fail: appends, and the coordinator itself.
+    """The instances of faults of appends and of the coordinator.
 
-    What becomes of transactions and deletions hardly depends on members: one fewer is enough.
+    Transactions and deletions hardly depend on members: one fewer is enough.
     """
     few = _few(members)
     crashes = (Feature.FAILING_APPENDS, Feature.CRASHES)
@@ -307,7 +307,7 @@ def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
     if "join/static-preparing" in profile.rules:
         found["failing-static"] = _untimed(profile, members, Feature.STATIC_MEMBERS, *crashes)
         if not ANSWERS_WAIT.holds_in(profile.version):
-            # Elsewhere no answer outlives an unloading.
+            # In other versions no response is sent after an unload.
             found["failover-static"] = _untimed(
                 profile, few, Feature.STATIC_MEMBERS, Feature.HELD_APPENDS, Feature.FAILOVER
             )
@@ -318,7 +318,7 @@ def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
         )
     if "delete/not-active" in profile.rules:
         found["failing-administration"] = _untimed(profile, few, Feature.ADMINISTRATION, *crashes)
-        # What is deleted while a transaction has it: only the log shows whether that ended.
+        # An offset is deleted during its transaction: only the log shows whether that ended it.
         found["deleting-transactions"] = _untimed(
             profile, few, Feature.TRANSACTIONS, Feature.ADMINISTRATION, Feature.CRASHES
         )
@@ -329,7 +329,7 @@ def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
 
 
 def supported(profile: Profile) -> frozenset[Feature]:
-    """The features that the version has, as far as the model has it."""
+    """The features of the version that the model has."""
     has = {
         Feature.STATIC_MEMBERS: "join/static-preparing" in profile.rules,
         Feature.MAX_SIZE: "join/static-preparing" in profile.rules,

@@ -1,6 +1,6 @@
-"""The instance in which all is appended that ever is: one member, two partitions, whatever else.
+"""The instance that appends every kind of record: one member, two partitions.
 
-It is for what the log shows, and not for ports: requests that only read are left out.
+It is for checks of logs, not of ports: it has no requests that only read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ APPENDING: Final = frozenset(
 
 
 class Recorded(Instance):
-    """Everything that is appended, and nothing that is only read."""
+    """Inputs that lead to appends, and none that only read."""
 
     __slots__ = ()
 
@@ -46,7 +46,7 @@ class Recorded(Instance):
         return True
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
-        """What appends, or leads to it; commits are of either partition."""
+        """Inputs that append, or lead to an append; each commit is of one of the partitions."""
         for given in super().inputs(state):
             if not isinstance(given, Request):
                 yield given
@@ -61,7 +61,7 @@ class Recorded(Instance):
 
 
 def _comes_to_nothing(body: RequestBody) -> bool:
-    """Whether it is refused wherever it is asked, or only another version of what is asked."""
+    """Whether the request is always rejected, or a variant of another one."""
     if isinstance(body, kafka.OffsetCommitRequest):
         long = any(each.committed_metadata for topic in body.topics for each in topic.partitions)
         return long or body.retention_time_ms >= 0 or body.member_id == NOBODY

@@ -1,7 +1,7 @@
-"""The instances for a long run on a broker: no timer of theirs may fire but the initial delay.
+"""The instances for a long run on a broker: only their initial delay can fire.
 
-Order alone decides what is allowed in them, so that hundreds of tests may be under way at once.
-They hold what can be asked over the wire: no faults, and no appends that are held.
+Only the order of requests decides what is allowed, so that hundreds of tests can run at the same
+time. They have only inputs that Kafka's wire protocol has: no faults, no held appends.
 """
 
 from __future__ import annotations
@@ -19,32 +19,32 @@ from groupcheck.model.vocabulary import EndTxnRequest, Request
 
 
 class Askable(Instance):
-    """An instance of what can be asked over the wire: no marker of a group without a name."""
+    """An instance of the inputs that the wire protocol has: no marker of the empty group id."""
 
     __slots__ = ()
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
-        """What clients may do that a broker can be asked."""
+        """The inputs that can be sent to a broker."""
         return filter(_is_askable, super().inputs(state))
 
 
 def _is_askable(given: Input) -> bool:
-    """Whether a broker can be asked: it writes markers for those alone who committed before."""
+    """Whether a broker can do it: it writes markers only for groups in the transaction."""
     if not isinstance(given, Request) or not isinstance(given.body, EndTxnRequest):
         return True
     return bool(given.body.group_id)
 
 
 class AtOnce(Askable):
-    """An instance without an initial delay: no request is quick enough to come before its end.
+    """An instance whose initial delay is too short for a request to arrive before its end.
 
-    Whether one was cannot be seen: both are allowed, and requests and answers cross on their way.
+    The order of a request and the end of the delay cannot be observed: both are allowed.
     """
 
     __slots__ = ()
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
-        """What clients may do, or the end of the delay where that is due."""
+        """The inputs of clients, or the end of the delay if it is due."""
         timer = state.group.join_timer if state.group else None
         if timer is not None and timer.initial:
             yield Advance(timer.left_ms)

@@ -1,4 +1,4 @@
-"""Small instances that any coordinator in virtual time is tried on, besides those for all.
+"""Small instances for every coordinator in virtual time.
 
 Each is of one member, or of none, and walked in a second or two: enough to see whether a feature is
 there and does what it should, not how it goes with everything else. No text of PlusCal has them.
@@ -44,12 +44,12 @@ SHORT: Final = (
     "expiry",
 )
 
-# Some 25 days in minutes: as milliseconds it is more than a number of 32 bits can be.
+# About 25 days in minutes: as milliseconds it does not fit into 32 bits.
 LONG_RETENTION: Final = 36_500
 
 
 class Loners(Instance):
-    """The instance of consumers that use no group management, at every version of what they ask.
+    """The instance of consumers without group management, at every version of their requests.
 
     No time passes, and there is no member: it is about what becomes of offsets, and about the
     answers while the partition is not served.
@@ -58,7 +58,7 @@ class Loners(Instance):
     __slots__ = ()
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
-        """What they and producers ask, and what may happen."""
+        """The requests of consumers and producers, and the faults."""
         for body, versions in self._asked(state):
             for version in versions:
                 yield Request(0, version, trim(body, version))
@@ -79,7 +79,7 @@ class Loners(Instance):
             kafka.EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=False),
         ]
         if state.group is None:
-            # Another group, of which there is never anything; not that it has no right to a name.
+            # The empty group id is a valid id of another group, which never exists here.
             newest.append(fetch(require_stable=False)._replace(group_id=""))
             newest.append(commit(1, NOBODY)._replace(group_id=""))
         for body in newest:
