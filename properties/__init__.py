@@ -1,1 +1,1 @@
-"""What must hold, and how it is put to the test."""
+"""Properties of a coordinator, and how they are tested."""

@@ -44,7 +44,7 @@ Record = TypeVar("Record")
 
 
 def _symbol(member_id: str, names: Names) -> str:
-    """What a member id stands for; ids that were never given out are what they are."""
+    """The symbol of a member id; unknown ids stay as they are."""
     return names.get(member_id) or (member_id if member_id in {"", NOBODY} else UNREVEALED)
 
 
@@ -92,7 +92,7 @@ def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
 
 
 def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
-    """Records in an order of their own, whatever they hold: None has no place among strings."""
+    """Records in a fixed order, whatever they contain: None does not compare with strings."""
     listed = tuple(records)
     return tuple(sorted(listed, key=repr)) if len(listed) > 1 else listed
 

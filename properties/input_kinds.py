@@ -1,4 +1,4 @@
-"""What inputs are alike for a port: their sort, and which features of a coordinator they are of."""
+"""The kinds of inputs that a port supports as a whole, and the features that they belong to."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import LeaveGroupRequest, Request
 from groupcheck.properties.sequence import fault_of
 
-# The features of a coordinator that are APIs, by Kafka's names; the others every coordinator has.
+# The optional features that are APIs, by Kafka's names; every coordinator has the other APIs.
 API_FEATURES: Final[Mapping[str, Feature]] = {
     "OffsetCommit": Feature.OFFSETS,
     "OffsetFetch": Feature.OFFSETS,
@@ -22,7 +22,7 @@ API_FEATURES: Final[Mapping[str, Feature]] = {
     "OffsetDelete": Feature.ADMINISTRATION,
 }
 
-# The faults, by what a version must have for them; the port protocol's names.
+# The faults by the feature that they need, with the port protocol's names.
 FAULTS_OF: Final[Mapping[Feature, tuple[str, ...]]] = {
     Feature.HELD_APPENDS: ("holdAppends", "releaseAppends"),
     Feature.EXPIRY: ("cleanup",),
@@ -53,7 +53,7 @@ def names_static_member(request: Request) -> bool:
 
 
 def features_of(given: Input) -> frozenset[Feature]:
-    """The features that an input is of; none if it is of what every coordinator has."""
+    """The optional features that an input belongs to."""
     if isinstance(given, Advance):
         return frozenset()
     if not isinstance(given, Request):

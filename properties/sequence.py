@@ -1,7 +1,7 @@
-"""The one sequence type: what is done to a coordinator, from whatever source, and its JSON Lines.
+"""The sequence type: the inputs of a coordinator, from any source, and their JSON Lines.
 
 Member ids are symbols: `#7` is the id that the coordinator revealed in its answer to request 7. A
-sequence therefore says the same to every port.
+sequence therefore means the same for every port.
 """
 
 from __future__ import annotations
@@ -363,7 +363,7 @@ def request_of(message: Json, number: int, profile: Profile) -> Request:
 
 
 def _check_in_the_model(body: RequestBody) -> None:
-    """Refuse what Kafka takes, and the model knows nothing of."""
+    """Refuse requests that Kafka accepts and the model does not have."""
     groups = _groups(body)
     has_empty_id = groups == ("",) and (isinstance(body, NEED_A_NAME) or _changes_nothing(body))
     if groups != (GROUP_ID,) and not has_empty_id:
@@ -387,7 +387,7 @@ def _changes_nothing(body: RequestBody) -> bool:
 
 
 def outside_the_model(body: RequestBody) -> str | None:
-    """What Kafka takes, and the model knows nothing of, if a request is that."""
+    """Why the model does not have a request that Kafka accepts; None if it does."""
     if isinstance(body, JoinGroupRequest):
         names = [protocol.name for protocol in body.protocols]
         # Kafka counts such a vote twice and fails in the middle of the rebalance; and a protocol
@@ -398,7 +398,7 @@ def outside_the_model(body: RequestBody) -> str | None:
 
 
 def _groups(body: RequestBody) -> tuple[str, ...]:
-    """The groups that a request names; who asks for all groups asks for the one there is."""
+    """The groups that a request names; one for all groups is about the model's group."""
     match body:
         case DescribeGroupsRequest():
             return body.groups

@@ -36,7 +36,7 @@ def asks(api: str) -> Callable[[Context], bool]:
 
 
 def again(context: Context, choices: Choices) -> Input | None:
-    """A request that was sent before comes again, as it was."""
+    """A request that was sent before is sent again unchanged."""
     return context.renumbered(context.sent[-1 - choices.of(len(context.sent))])
 
 
@@ -51,7 +51,7 @@ def omit_group_id(context: Context, choices: Choices) -> Input | None:
 
 
 def write_late(context: Context, choices: Choices) -> None:
-    """A member writes a request that will come later than others it writes afterwards."""
+    """A member builds a request that later ones will overtake."""
     builds = [action.build for action in ACTIONS if action.name in LATE and action.may(context)]
     given = builds[choices.of(len(builds))](context, choices) if builds else None
     if given is not None:
@@ -59,7 +59,7 @@ def write_late(context: Context, choices: Choices) -> None:
 
 
 def come_late(context: Context, choices: Choices) -> Input | None:
-    """A request comes that was overtaken by others."""
+    """A request that others have overtaken is sent."""
     return context.renumbered(context.late.pop(choices.of(len(context.late))))
 
 
@@ -69,7 +69,7 @@ def _carries_on(context: Context) -> bool:
     )
 
 
-# What may come late, as it names a member and a generation.
+# The requests that may arrive late: they name a member and a generation.
 LATE: Final = ("sync", "heartbeat", "leave", "commit")
 NAMING: Final = ("join", "commit_in_transaction", "end_transaction", "delete_offsets", *LATE[:3])
 

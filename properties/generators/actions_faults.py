@@ -79,7 +79,7 @@ def may_happen(context: Context) -> bool:
 
 
 def happen(context: Context, choices: Choices) -> Input | None:
-    """It cleans up, crashes, loses the partition, or serves it again, which it then mostly does."""
+    """The coordinator cleans up, crashes, or loses its partition, and mostly loads it again."""
     faults, state = context.capabilities.faults, context.state
     likely: list[tuple[str, EnvironmentInput]] = [("cleanup", Cleanup()), ("crash", Crash())]
     if not state.active:

@@ -1,4 +1,4 @@
-"""Moves of those who look at groups or delete them, and are no members."""
+"""Actions of administrators: they describe, list and delete groups."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ STATES = (GroupState.EMPTY.value, GroupState.STABLE.value, GroupState.PREPARING_
 
 
 def describe(context: Context, choices: Choices) -> Input:
-    """Somebody looks at the group."""
+    """An administrator describes the group."""
     return context.request(DescribeGroupsRequest((GROUP_ID,)), context.version(choices))
 
 
 def list_groups(context: Context, choices: Choices) -> Input:
-    """Somebody lists the groups, all of them or those in some state, spelt in any way."""
+    """An administrator lists all groups, or those in a state, in upper, lower or mixed case."""
     version, pick, lower = context.version(choices), choices.of(5), choices.of(2)
     if pick == 4:
         return context.request(ListGroupsRequest(types_filter=("consumer",)), version)
@@ -31,5 +31,5 @@ def list_groups(context: Context, choices: Choices) -> Input:
 
 
 def delete_group(context: Context, choices: Choices) -> Input:
-    """Somebody deletes the group."""
+    """An administrator deletes the group."""
     return context.request(DeleteGroupsRequest((GROUP_ID,)), context.version(choices))

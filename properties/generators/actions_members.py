@@ -41,7 +41,7 @@ def _offer(context: Context, member_id: str, choices: Choices) -> JoinGroupReque
 
 
 def join(context: Context, choices: Choices) -> Input:
-    """A member without an id joins; a static one may have been there before."""
+    """A member without an id joins; a static one may rejoin."""
     version, client, instance = context.version(choices), choices.of(4), choices.of(4)
     body = _offer(context, "", choices)
     if context.capabilities.static and instance > 1:
@@ -50,7 +50,7 @@ def join(context: Context, choices: Choices) -> Input:
 
 
 def join_again(context: Context, choices: Choices) -> Input:
-    """A member joins with its id, every other time offering what it offered before."""
+    """A member joins with its id, in half of the cases with the same protocols as before."""
     member_id, same, version = context.member(choices), choices.of(2), context.version(choices)
     known = context.group.member(member_id)
     body = _offer(context, member_id, choices)
@@ -60,7 +60,7 @@ def join_again(context: Context, choices: Choices) -> Input:
 
 
 def sync(context: Context, choices: Choices) -> Input:
-    """A member asks for its assignment; the leader brings all, or leaves somebody out."""
+    """A member sends SyncGroup; the leader assigns to all members, or leaves one out."""
     group, member_id = context.group, context.member(choices)
     generation, version = context.generation(choices), context.version(choices)
     given, kind = choices.of(32), choices.of(32)
@@ -79,7 +79,7 @@ def sync(context: Context, choices: Choices) -> Input:
 
 
 def heartbeat(context: Context, choices: Choices) -> Input:
-    """A member says that it is alive."""
+    """A member sends a heartbeat."""
     member_id, generation, version = (
         context.member(choices),
         context.generation(choices),
@@ -90,7 +90,7 @@ def heartbeat(context: Context, choices: Choices) -> Input:
 
 
 def leave(context: Context, choices: Choices) -> Input:
-    """Members leave, alone or in a batch, perhaps the same one twice, perhaps under its name."""
+    """Members leave, alone or in a batch, perhaps one twice, perhaps by group.instance.id."""
     version, count = context.version(choices), (1, 1, 2, 3)[choices.of(4)]
     identities = []
     for _ in range(count):

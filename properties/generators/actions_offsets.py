@@ -1,4 +1,4 @@
-"""Moves about offsets: they are committed, in transactions too, fetched and deleted."""
+"""Actions on offsets: commits, in transactions too, fetches and deletions."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ RETENTIONS_MS = (-1, -1, 60_000, 600_000)
 
 
 class Where(NamedTuple):
-    """A partition to be committed, and what is said of it."""
+    """A partition of a commit, with its offset and metadata."""
 
     topic: int
     partition: int
@@ -55,7 +55,7 @@ def _topics(
     partition: Callable[[int, int, int, str | None], P],
     topic: Callable[[str, tuple[P, ...]], T],
 ) -> tuple[T, ...]:
-    """What a commit is about, by topics; of the offsets, and as leader epoch the topic's number."""
+    """The topics of a commit, with these offsets; the leader epoch is the topic's number."""
     partitions: dict[int, list[P]] = {}
     for offset, each in enumerate(found, first):
         made = partition(each.partition, offset, each.topic, each.metadata)
@@ -68,7 +68,7 @@ def commit(context: Context, choices: Choices) -> Input:
     member_id, generation = context.member(choices), context.generation(choices)
     simple, version, kept = choices.of(4) == 3, context.version(choices), choices.of(4)
     instance_id = context.instance(member_id, choices)
-    first = context.request_id * 10  # each offset is another, those of one partition too
+    first = context.request_id * 10  # all offsets differ, those of one partition too
     partition, topic = OffsetCommitRequestPartition, OffsetCommitRequestTopic
     topics = _topics(_partitions(choices), first, partition, topic)
     body = OffsetCommitRequest(
@@ -104,7 +104,7 @@ def txn_commit(context: Context, choices: Choices) -> Input:
 
 
 def end_txn(context: Context, choices: Choices) -> Input | None:
-    """A transaction ends; its marker never overtakes a commit of it on its way to the log."""
+    """A transaction ends; its marker never overtakes an append of the transaction."""
     version, producer_id = context.version(choices), PRODUCERS[choices.of(4) // 3]
     held = (a.producer_id for a in context.state.appends if isinstance(a, OffsetsAppend))
     if producer_id in held:
@@ -113,7 +113,7 @@ def end_txn(context: Context, choices: Choices) -> Input | None:
 
 
 def fetch(context: Context, choices: Choices) -> Input:
-    """Committed offsets are asked for, all or those that are named, perhaps more than once."""
+    """Committed offsets are fetched, all or those of some partitions, perhaps named twice."""
     version, stable, count = context.version(choices), choices.of(2) == 0, choices.of(5) - 1
     topics = None
     if count >= 0:
@@ -127,7 +127,7 @@ def fetch(context: Context, choices: Choices) -> Input:
 
 
 def delete(context: Context, choices: Choices) -> Input:
-    """Offsets of some partitions are deleted, those of a topic one subscribes to among them."""
+    """Offsets of some partitions are deleted, perhaps of a topic that a member subscribes to."""
     version, topic = context.version(choices), TOPICS[choices.of(len(TOPICS))]
     indexes = tuple(dict.fromkeys(choices.of(3) for _ in range(1 + choices.of(2))))
     partitions = tuple(map(OffsetDeleteRequestPartition, indexes))

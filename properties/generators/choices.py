@@ -1,4 +1,4 @@
-"""How a walk over an explored space chooses what to try next: uniformly, in swarm, or guided."""
+"""Strategies of a walk over an explored space: uniform, swarm and guided."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Final
 from groupcheck.properties.generators.precomputed import Track, Tracks
 from groupcheck.properties.generators.walks import Choice
 
-# How often something is drawn that the swarm has left out, before that is taken nevertheless.
+# How often an input outside the swarm is redrawn before it is taken.
 DRAWS = 8
 
-# Among so many ways on, drawn at random, a guide chooses.
+# The number of inputs, drawn at random, from which a guide chooses.
 AMONG = 4
 
 
 def uniform(_tracks: Tracks, random: Random) -> Choice:
-    """Any input of the node, each as likely as the others."""
+    """Chooses uniformly among the inputs of the node."""
     draw = random.random
 
     def choose(_node: int, tracks: list[Track]) -> Track | None:
@@ -27,9 +27,9 @@ def uniform(_tracks: Tracks, random: Random) -> Choice:
 
 
 def swarm(_tracks: Tracks, random: Random) -> Choice:
-    """The same of some APIs and faults only, half of them: others then do not undo what they do.
+    """Chooses uniformly among half of the APIs and faults: the others do not undo their effects.
 
-    With all of them a walk hardly ever comes to where one of them happens often.
+    With all of them, a walk rarely repeats one of them often.
     """
     draw = random.random
     taken: dict[object, bool] = {}
@@ -49,10 +49,10 @@ def swarm(_tracks: Tracks, random: Random) -> Choice:
 
 
 class Guide:
-    """Chooses what was tried least in a space, over many walks.
+    """Chooses the input that was tried least in a space, over many walks.
 
-    In a node it is an input that was never tried. Once each was, it is one that leads elsewhere, of
-    some that are drawn the one to the node that was seen least.
+    It prefers inputs of the node that were never tried. After that it draws some inputs that lead
+    to another node, and takes the one whose node was visited least.
     """
 
     def __init__(self, tracks: Tracks, random: Random) -> None:

@@ -1,6 +1,6 @@
 """The test context of random sequences: values, the capabilities of a port, and requests.
 
-The order of requests is not decided here: a choice is a number, from which a request takes parts.
+Callers decide the order of requests. A choice is a number that a request divides into parts.
 """
 
 from __future__ import annotations
@@ -57,15 +57,15 @@ PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     SUBSCRIBED_PROTOCOLS,
     TOPIC_PROTOCOLS,
 )
-# Unusual values are few, and last: a group that no member can join covers nothing.
+# Unusual values are rare, and last: a group that no member can join covers nothing.
 SESSION_TIMEOUTS_MS = (10_000, 10_000, 10_000, 30_000, 20_000, 6_000, 5_999, 1)
 REBALANCE_TIMEOUTS_MS = (20_000, 20_000, 20_000, 3_000, 3_000, 60_000, 400_000, 0)
-METADATA = ("", "m", None, "m" * 9_000, "\N{MUSICAL SYMBOL G CLEF}" * 2)  # 4 units of UTF-16
+METADATA = ("", "m", None, "m" * 9_000, "\N{MUSICAL SYMBOL G CLEF}" * 2)  # 4 UTF-16 code units
 TOPICS: Final = (f"{TOPIC}-0", f"{TOPIC}-1", TOPIC)
 INSTANCES: Final = (INSTANCE, f"{INSTANCE}-2")
 PRODUCERS: Final = (PRODUCER_ID, PRODUCER_ID + 1)
 
-# Errors that appends may end with, and records be in the log nevertheless.
+# The errors that an append may end with; after some of them its record is in the log.
 ERRORS: Final = (
     ErrorCode.NOT_ENOUGH_REPLICAS,
     ErrorCode.REQUEST_TIMED_OUT,
@@ -76,7 +76,7 @@ ERRORS: Final = (
     ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
 )
 
-# Settings of the broker, each with what it may be; None is Kafka's default.
+# Settings of the broker, each with its possible values; None is Kafka's default.
 BROKERS: Final[Mapping[str, tuple[int | None, ...]]] = {
     "group.initial.rebalance.delay.ms": (None, 0, 1_000, 10_000),
     "group.min.session.timeout.ms": (None, None, None, 1, 10_000),
@@ -88,7 +88,7 @@ BROKERS: Final[Mapping[str, tuple[int | None, ...]]] = {
 RETENTION: Final = {"offsets.retention.minutes": (None, 1, 5)}
 SIZES: Final = {"group.max.size": (None, None, 2, 1)}
 
-# Requests of an unknown member, to find out whether a port supports them.
+# Requests of an unknown member that find out which APIs a port supports.
 ASKED: tuple[RequestBody, ...] = (
     JoinGroupRequest(GROUP_ID, 10_000, 20_000, NOBODY, protocols=PROTOCOL_LISTS[0]),
     SyncGroupRequest(GROUP_ID, 0, NOBODY),
@@ -104,13 +104,13 @@ ASKED: tuple[RequestBody, ...] = (
     offset_delete(TOPIC),
 )
 
-# One choice: a number below this, which is as much as Hypothesis draws evenly. What is picked of
-# it first is picked evenly too; beyond 24 bits only 0 is left.
+# A choice is a number below this, the largest range that Hypothesis draws from uniformly. Its first
+# parts are uniform too; after 24 bits every part is 0.
 CHOICES: Final = 2**24
 
 
 class Choices:
-    """A number, taken apart into smaller ones."""
+    """A number that is divided into smaller ones."""
 
     __slots__ = ("_rest",)
 
@@ -118,7 +118,7 @@ class Choices:
         self._rest = number
 
     def of(self, count: int) -> int:
-        """One of so many numbers, 0 being the simplest."""
+        """A number below `count`; 0 is the simplest."""
         self._rest, pick = divmod(self._rest, count)
         return pick
 
@@ -127,7 +127,7 @@ class Capabilities(NamedTuple):
     """What a port supports of a profile: the versions of each API, newest first, and the faults.
 
     `static` says whether it has static members, `sized` whether its groups have a maximum size.
-    `errors` are those that its appends can end with.
+    `errors` are the errors that its appends can end with.
     """
 
     versions: Mapping[str, tuple[int, ...]]
@@ -152,17 +152,17 @@ class Context:
 
     def __init__(self, capabilities: Capabilities, *, hasty: bool = False) -> None:
         self.capabilities = capabilities._replace(static=capabilities.static and not hasty)
-        # A static member outlives its join phase: one of no length would begin again for ever.
+        # A static member stays after its join phase: one of length 0 would restart forever.
         self.least_ms = 3_000 if self.capabilities.static else 0
         self.request_id = 0
         self.state = Coordinator()
-        self.given: list[str] = []  # every id that was ever revealed, those of removed members too
+        self.given: list[str] = []  # every revealed id, removed members included
         self.sent: list[Request] = []  # the last ones
-        self.late: list[Request] = []  # made, and not sent yet
+        self.late: list[Request] = []  # built, and not sent yet
 
     @property
     def group(self) -> Group:
-        """The group as the model has it."""
+        """The group in the model."""
         return self.state.group or Group()
 
     def learn(self, state: Coordinator, revealed: Mapping[str, str]) -> None:
@@ -183,10 +183,10 @@ class Context:
         return Request(self.request_id, api_version, trim(body, api_version), f"client-{client}")
 
     def renumbered(self, request: Request) -> Request:
-        """The same request, sent now; a commit has offsets of its own.
+        """The same request with a new id; a commit gets other offsets.
 
-        Kafka takes two equal commits of one millisecond for one; the model tells them apart, which
-        shows where the first of them fails.
+        Kafka cannot distinguish two equal commits in the same millisecond, but the model does,
+        which matters if the first of them fails.
         """
         self.request_id += 1
         body, first = request.body, self.request_id * 10
@@ -205,23 +205,23 @@ class Context:
         return request._replace(request_id=self.request_id, body=body)
 
     def version(self, choices: Choices) -> int:
-        """Which version: the newest every other time."""
+        """The position of a version: the newest in half of the cases."""
         return max(choices.of(16) - 7, 0)
 
     def member(self, choices: Choices) -> str:
-        """One of the ids that were ever revealed, mostly the newest, or one that never was."""
+        """A revealed id, mostly one of the newest, or an unknown id."""
         pick, known = choices.of(8), len(self.given)
         if pick == 7 or not known:
             return NOBODY
         return self.given[-1 - pick % known]
 
     def generation(self, choices: Choices) -> int:
-        """Mostly the current generation, else an old, a coming or no generation."""
+        """Mostly the current generation, else the previous, the next, 0 or none."""
         now = self.group.generation_id
         return (now, now, now, now, -1, now + 1, now - 1, 0)[choices.of(8)]
 
     def instance(self, member_id: str, choices: Choices) -> str | None:
-        """The group.instance.id that a member names: its own, but for mistakes."""
+        """The group.instance.id that a member sends: mostly its own."""
         if not self.capabilities.static:
             return None
         member, pick = self.group.member(member_id), choices.of(8)
@@ -230,7 +230,7 @@ class Context:
 
 
 def capabilities_of(port: Port, profile: Profile) -> Capabilities:
-    """Ask a port for everything once, so that no test is spent on what it does not support.
+    """Find out what a port supports, so that tests leave out everything else.
 
     Raises:
         PortUnavailableError: the port cannot be reached.

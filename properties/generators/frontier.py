@@ -1,4 +1,4 @@
-"""The way to the nearest node with something to be tried, asked for again and again."""
+"""Repeated searches for a path to the nearest node with an untried input."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ FAR: Final = 1 << 60  # further than anything is
 
 
 class Way(NamedTuple):
-    """How to get from a node to another: the place of the edge, and about how many tries it takes.
+    """An edge to another node: its index, and the expected number of tries.
 
-    At a fork the port decides, so that each branch takes as many tries as there are branches.
+    At a fork the port decides, so a branch takes as many tries as the fork has branches.
     """
 
     place: int
@@ -22,9 +22,8 @@ class Way(NamedTuple):
 class Nearest:
     """Adaptive A* (Koenig and Likhachev, 2005).
 
-    What is to be tried only gets less, and ways only get barred. So how far it was, from each node
-    that a search went through, to what it found, is a lower bound for good: the next search is led
-    by it, and mostly goes straight.
+    Untried inputs and usable edges only become fewer. So the distance from each expanded node to
+    the target of its search stays a lower bound, which guides the next search.
     """
 
     def __init__(self, ways: list[dict[int, Way]], wanted: Callable[[int], object]) -> None:
@@ -33,7 +32,7 @@ class Nearest:
         self._least = [0] * len(ways)
 
     def find(self, start: int) -> list[int] | None:
-        """The nodes of the way, from `start` to the first with something to be tried."""
+        """The nodes of the path from `start` to the first with an untried input."""
         least, ways = self._least, self._ways
         if least[start] == FAR:
             return None

@@ -22,7 +22,7 @@ from groupcheck.properties.generators.context import CHOICES, Capabilities, Choi
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
 
-# Every other walk leaves out half of the actions, but none of these, which are also more likely:
+# Half of the walks leave out half of the actions, but never these, which are also more likely:
 # without them no group forms.
 ALWAYS: Final = ("join", "join_again", "sync", "advance", "carry_on", "carry_on", "carry_on")
 
@@ -34,7 +34,7 @@ Adapt = Callable[[Input, int], Input | None]
 
 
 class FuzzTest:
-    """A test of random actions under way.
+    """A running test of random actions.
 
     `applied` counts the rules that may have been applied; on a real clock, where many outcomes
     match, those that were.
@@ -119,7 +119,7 @@ def walk(
     limit: int,
     tries: int = 0,
 ) -> Fuzzed:
-    """Run random actions, at most `limit` steps in as many `tries`, or in more."""
+    """Run random actions, at most `limit` steps in at most `tries` (0: `limit`) attempts."""
     try:
         test = begin()
     except FoundError as found:

@@ -1,7 +1,7 @@
 """Suites: bounded tests that cover every transition of an instance, planned on the graph alone.
 
-At a fork the plan assumes that the coordinator takes the wanted branch. One that chooses as it
-likes is walked by `tour`, which plans in the same way and goes on from where the port went.
+At a fork the plan assumes that the coordinator takes the wanted branch. For a port that may take
+another one, `tour` plans in the same way and continues from the branch that the port took.
 """
 
 from __future__ import annotations
@@ -35,9 +35,10 @@ class Suite(NamedTuple):
 
 
 def suite(space: StateSpace, limit: int, seed: int = 0, kept: tuple[Path, ...] = ()) -> Suite:
-    """Tests of at most `limit` steps that cover every transition within so many steps.
+    """Tests of at most `limit` steps that cover every transition reachable within them.
 
-    Those that are `kept` are taken as they are, and what they show is not planned again.
+    The `kept` tests are part of the suite, and the transitions that they cover are not planned
+    again.
     """
     coverage = Coverage(space, Random(seed), forks_obey=True)
     coverage.skip({hop for test in kept for hop in test})

@@ -1,7 +1,7 @@
 """A suite on disk: a line about it, and a line for each test, which lists the ids of its edges.
 
-When the model has changed, the tests of which every edge is still there are kept, and only what
-they do not show is planned again.
+When the model has changed, the tests whose edges all still exist are kept, and only the transitions
+that they do not cover are planned again.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FORMAT = 1
 
 
 def write_suite(name: str, space: StateSpace, limit: int, directory: Path) -> tuple[Path, Suite]:
-    """Write NAME.tests.jsonl, with what can be kept of an earlier one; and the suite.
+    """Write NAME.tests.jsonl, with the valid tests of an earlier one; return the suite.
 
     Raises:
         OSError: the file cannot be read or written.
@@ -49,7 +49,7 @@ def write_suite(name: str, space: StateSpace, limit: int, directory: Path) -> tu
 def _kept(
     path: Path, space: StateSpace, ids: tuple[tuple[str, ...], ...], limit: int
 ) -> Iterator[TestPath]:
-    """The tests of an earlier file that are tests of this space; what is no suite has none."""
+    """The tests of an earlier file that are valid in this space; none if it is not a suite."""
     if not path.exists():
         return
     places = {

@@ -64,6 +64,10 @@ RETIRED: Final = {
     r"calm|peace": "steady-state fast path",
     r"thaw": "restore",
     r"tallied": "aggregated",
+    r"bears? other names": "is renamed",
+    r"put to the test": "tested",
+    r"of no account": "ignored",
+    r"over and above": "in addition to",
 }
 
 # Phrases with such a word that are right: Kafka's names and texts, ids of the model, ordinary uses.
