@@ -1,4 +1,4 @@
-"""The state of one group at its coordinator: small immutable records, and nothing that acts.
+"""The state of one group at its coordinator: small immutable records without behaviour.
 
 Time is in the state as what is left on each timer, in milliseconds, so that equal futures are equal
 states. Member ids are symbols: `#7` is the id that the coordinator made for request 7, whatever
@@ -88,11 +88,11 @@ class Offset(NamedTuple):
 
     @property
     def ageless(self) -> Offset:
-        """The same, whenever it was committed and however long it is retained."""
+        """The offset without its age and retention time."""
         return Offset(*self[:3])
 
 
-GONE = "gone"  # in the canonical form, an id that is no member's any more
+GONE = "gone"  # in the canonical form, the id of a removed member
 NEVER = -1  # of a commit that will never be complete, instead of its request id
 
 TopicPartition = tuple[str, int]
@@ -174,7 +174,7 @@ class Group(NamedTuple):
         return None
 
     def is_pending(self, member_id: str) -> bool:
-        """Whether that id was given out and has not joined yet."""
+        """Whether the member id is pending."""
         return any(pending.member_id == member_id for pending in self.pending)
 
     def static(self, group_instance_id: str | None) -> str | None:
@@ -185,7 +185,7 @@ class Group(NamedTuple):
         return None
 
     def with_member(self, changed: Member) -> Group:
-        """The group with that member in the place of the one of the same id."""
+        """The group with the member of that id replaced."""
         return self._replace(
             members=tuple(changed if m.member_id == changed.member_id else m for m in self.members)
         )
@@ -322,7 +322,7 @@ class Log(NamedTuple):
 
 
 class FailAppends(NamedTuple):
-    """Input: the next so many appends fail with `error`."""
+    """Input: the next `number` appends fail with `error`."""
 
     number: int
     error: ErrorCode
@@ -374,7 +374,7 @@ class ReleaseAppends(NamedTuple):
     """Input: the held appends complete, in order, and later ones at once."""
 
 
-# Records without fields would be equal, whatever their types: each of these says what it is.
+# Records without fields would be equal, whatever their types, so each has its name.
 class Crash(NamedTuple):
     """Input: memory is lost, and what was served or being loaded is loaded from the log."""
 

@@ -1,4 +1,4 @@
-"""A step of the coordinator in the making, its outcomes, and the profile that its rules are of."""
+"""A step of the coordinator while rules build it, its outcomes, and the profile of its rules."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Outcome(NamedTuple):
 
 
 class Step(engine.EngineStep):
-    """One step in the making; guards read it, and effects change it."""
+    """One step while rules build it: guards read it, and effects change it."""
 
     __slots__ = (
         "active",

@@ -14,7 +14,7 @@ from groupcheck.model.engine.step import EngineStep, steps
 
 
 class Action(NamedTuple):
-    """An input: the name of a table, and what it is about, if the table is about one of several."""
+    """An input: the name of a table, and its subject, if the table has several."""
 
     name: str
     subject: Any = None
@@ -24,7 +24,7 @@ class Action(NamedTuple):
 
 
 class ActionStep(EngineStep):
-    """A step in the making: its state so far, a named tuple, and its responses."""
+    """A step while it is built: its state so far, a named tuple, and its responses."""
 
     __slots__ = ("responses", "state")
 
@@ -50,7 +50,7 @@ class ActionSpecification(Specification):
     version: Version
 
     def subjects(self, name: str) -> Iterable[Any]:
-        """What an action may be about; an action that is about nothing has the subject None."""
+        """The possible subjects of an action; None for an action without one."""
         raise NotImplementedError
 
     def inputs(self, state: State) -> Iterator[Action]:

@@ -1,4 +1,4 @@
-"""Edits of a version: the one way to say "as this version, but for this".
+"""Edits of a version: each describes one difference from it.
 
 An explanation, a deviation of a port and a mutant of a specification are each a list of edits. The
 text of an edit is to be read after "behaves as if".

@@ -1,4 +1,4 @@
-"""Lassos: a path to a cycle that a system can go through for ever, under fairness.
+"""Lassos: a path to a cycle that a system can repeat forever, under fairness.
 
 Fairness is a set of marks, all of which a cycle must have: its steps carry them.
 """
@@ -34,7 +34,7 @@ def graph_of(pairs: Iterable[tuple[N, N]]) -> nx.DiGraph[N]:
 def fair_cycle(
     steps: Iterable[MarkedStep[N]], wanted: Marks, depth: Callable[[N], int], first: Hashable = None
 ) -> list[MarkedStep[N]] | None:
-    """The cycle with all wanted marks that is gone through soonest; None if there is none.
+    """The cycle with all wanted marks that can be completed soonest; None if there is none.
 
     For each step with the mark `first` (any step, if that is None) the shortest such cycle is
     taken. Of these the one whose steps and depth together are fewest is returned, from its node of
@@ -53,7 +53,7 @@ def fair_cycle(
     fewest = math.inf
     for step in (each for found in inside.values() for each in found):
         fit = wanted <= marks[within[step.here]] and (first is None or first in step.marks)
-        # No cycle is gone through before its first node is reached.
+        # No cycle is completed before its first node is reached.
         if fit and depth(step.here) + 1 < fewest:
             cycle = _entered(_shortest_cycle(inside, step, wanted), depth)
             if depth(cycle[0].here) + len(cycle) < fewest:

@@ -1,4 +1,4 @@
-"""Steps: a step in the making, its nondeterministic choices, and all outcomes of an action.
+"""Steps: a step while it is built, its nondeterministic choices, and all outcomes of an action.
 
 An action changes a step. Where the system leaves something open it calls `choose`; `steps` runs the
 action once for every combination of choices, as TLC does for PlusCal's `with`.
@@ -19,7 +19,7 @@ S = TypeVar("S", bound="EngineStep")
 
 
 class EngineStep:
-    """One step in the making: the rules applied so far, and the choices taken."""
+    """One step while it is built: the rules applied so far, and the choices taken."""
 
     __slots__ = ("_script", "_taken", "applied", "version")
 

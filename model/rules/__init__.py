@@ -1,1 +1,1 @@
-"""The rules that several APIs and timers share."""
+"""Rules that several APIs and timers share."""

@@ -1,6 +1,6 @@
 """The periodic cleanup: expired offsets are removed, and groups that are left with none.
 
-It is no request, and has no answer (2.7 GroupMetadataManager.scala:784).
+It is not a request, and has no response (2.7 GroupMetadataManager.scala:784).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Static members that come back without their member id (KIP-345, 2.7 GroupCoordinator.scala:1029).
+"""Static members that rejoin without their member id (KIP-345, 2.7 GroupCoordinator.scala:1029).
 
 A JoinGroup with a group.instance.id that belongs to a member replaces that member under a new
 member id; the old id is fenced.

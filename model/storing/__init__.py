@@ -1,1 +1,1 @@
-"""The log: what is appended to it, what waits for it, and what is left when it is lost."""
+"""The log: appends, responses that wait for them, and loading after a failover."""

@@ -1,4 +1,4 @@
-"""What the completion of an append to the log does, by what was appended."""
+"""The effects of the completion of an append, by the kind of record."""
 
 from __future__ import annotations
 

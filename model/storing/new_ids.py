@@ -1,4 +1,4 @@
-"""What the completion of the append of a static member's new id does."""
+"""The effects of the completion of the append of a static member's new id."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ APPEND_FAILED: Final = Guard("the append failed", lambda _step, e: e.error is no
 
 
 def _returned(step: Step, entry: StaticAppend) -> Member | None:
-    """The static member that came back, under the id that it has by now."""
+    """The static member that rejoined, with its current id."""
     if entry.member_id is None or step.group is None:
         return None
     return step.group.member(entry.member_id)

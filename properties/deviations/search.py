@@ -82,7 +82,7 @@ class Search:
         pending = [finding for finding in findings if finding.failure is None]
         pending.sort(key=lambda each: len(each.exchanges))
         tests = [ObservedTest.of(finding) for finding in pending]
-        # What is numbered otherwise stands in the way of every other explanation.
+        # A different numbering hides every other explanation.
         self._number_otherwise(pending, tests, covered)
         self._explain_together(tests, covered)
         for stages in (SIMPLE, REST):
@@ -207,7 +207,7 @@ class Search:
 
     def drop_needless(self) -> None:
         """Drop the deviations without which everything is explained, too."""
-        # What may be anything, before what it would excuse.
+        # Edits that allow any value come first, since they may excuse other differences.
         for deviation in sorted(self.adopted, key=lambda each: not is_vague(each)):
             if self._explains(self.without(deviation)):
                 self.adopted = self.without(deviation)

@@ -1,4 +1,4 @@
-"""Applies other rules in the place of the one that was applied."""
+"""Applies other rules instead of the one that was applied."""
 
 from __future__ import annotations
 

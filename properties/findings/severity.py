@@ -23,8 +23,8 @@ from groupcheck.properties.temporal.safety import (
 class Severity(StrEnum):
     """The severities, the worst first.
 
-    `safety`: two leaders, two owners of a partition, a lost or wrong offset. `liveness`: somebody
-    waits for ever, or too long. `protocol`: another error or field that clients act on. `cosmetic`:
+    `safety`: two leaders, two owners of a partition, a lost or wrong offset. `liveness`: a client
+    waits forever, or too long. `protocol`: another error or field that clients act on. `cosmetic`:
     null for empty, a message for people.
     """
 

@@ -1,4 +1,4 @@
-"""The lockstep as a Hypothesis state machine: model and port are driven together.
+"""The test of a port as a Hypothesis state machine: model and port take each step together.
 
 Hypothesis chooses which of the actions run (a random subset in each test: its swarm), their order
 and their values, and prefers tests that cover more kinds of transitions. The model instances are
@@ -74,7 +74,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         return not self.over and self.test is not None and action.may(self.test.context)
 
     def do(self, action: Action, choice: int) -> None:
-        """One step of both; the end of the test, if it finds what is known already."""
+        """One step of both; ends the test at a finding that is already known."""
         if self.over or self.test is None:
             return
         before = self.test.context.group.state
