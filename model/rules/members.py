@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final, cast
 
@@ -147,7 +148,8 @@ def vote_winners(members: tuple[Member, ...]) -> list[str]:
 
 def drop_members(step: Step, member_ids: list[str]) -> None:
     """Drop members from the group (2.7 GroupMetadata.scala:259)."""
-    decide(step, LEADER_LEFT, member_ids)
+    if not ELECTS_AT_COMPLETION(step):
+        decide(step, LEADER_LEFT, member_ids)
     group = step.existing
     step.group = group._replace(
         members=tuple(m for m in group.members if m.member_id not in member_ids),
@@ -161,15 +163,22 @@ def drop_members(step: Step, member_ids: list[str]) -> None:
     )
 
 
-def _left(step: Step, member_ids: list[str]) -> list[str]:
+def _left(step: Step, member_ids: Sequence[str]) -> list[str]:
     return [m.member_id for m in step.members if m.member_id not in member_ids]
 
 
-def _elect_leader(step: Step, member_ids: list[str]) -> None:
+def elect_leader(step: Step, member_ids: Sequence[str]) -> None:
+    """Elect any of the members but these."""
     leader = step.choose(Choice.LEADER, _left(step, member_ids))
     step.group = step.existing._replace(leader=leader)
 
 
+ELECTS_AT_COMPLETION: Final = Behaviour(
+    "leader-is-elected-at-completion",
+    AREA,
+    "a group has a leader only when a join phase has ended, which may be any member",
+    at(),
+)
 LEADER_LEFT: Final = single(
     "Elect a leader",
     AREA,
@@ -178,7 +187,7 @@ LEADER_LEFT: Final = single(
     at("GM:147", "GM:177", "GM:266", "CG:488"),
     Guard("the leader is dropped", lambda step, ids: step.existing.leader in ids),
     Guard("a member is left", lambda step, ids: bool(_left(step, ids))),
-    Effect("elect any of the members that are left", _elect_leader),
+    Effect("elect any of the members that are left", elect_leader),
 )
 
 

@@ -9,6 +9,7 @@ from groupcheck.model.engine.rules import Behaviour, Effect, procedure
 from groupcheck.model.rules.guards import PREPARING
 from groupcheck.model.rules.members import (
     AREA,
+    ELECTS_AT_COMPLETION,
     LEADER_LEFT,
     PARK_JOIN,
     REFUSES_WITH_GENERATION_0,
@@ -58,7 +59,7 @@ def _insert_member(step: Step, request: Request) -> None:
         statics = put(statics, body.group_instance_id, member_id)
     step.group = group._replace(
         protocol_type=group.protocol_type if group.members else body.protocol_type,
-        leader=group.leader if group.leader is not None else member_id,
+        leader=group.leader or (None if ELECTS_AT_COMPLETION(step) else member_id),
         members=tuple(sorted((*group.members, member))),
         pending=tuple(p for p in group.pending if p.member_id != member_id),
         statics=statics,
@@ -162,6 +163,7 @@ PARTS: Final = (
     DROP_ABSENT,
     JOINED_LEADER,
     COMPLETE_JOIN,
+    ELECTS_AT_COMPLETION,
     LEADER_LEFT,
     REMOVE_MEMBER,
     READS_SUBSCRIPTIONS,

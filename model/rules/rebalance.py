@@ -18,8 +18,10 @@ from groupcheck.model.nondeterminism import Choice
 from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE, state_is
 from groupcheck.model.rules.members import (
     AREA,
+    ELECTS_AT_COMPLETION,
     current_generation,
     drop_members,
+    elect_leader,
     rebalance_timeout_ms,
     vote_winners,
 )
@@ -278,6 +280,8 @@ def _start_sync_timer(step: Step, _subject: object) -> None:
 
 
 def _admit_members(step: Step, _subject: object) -> None:
+    if ELECTS_AT_COMPLETION(step) and step.existing.leader is None:
+        elect_leader(step, ())
     for member in step.members:
         if member.awaiting_join is not None:
             step.answer(member.awaiting_join, current_generation(step, member, COMPLETING))
