@@ -75,12 +75,14 @@ def run(name: str) -> ResultRecord:
 def page(name: str, result: ResultRecord, before: str = "") -> str:
     """Return the page on a broker; it keeps what the page before said by hand."""
     covered = f"{result.covered:,} of {result.transitions:,}"
-    not_observed = sum(each.transitions.not_observed for each in result.instances)
+    counts = [each.transitions for each in result.instances]
+    tried = result.covered + sum(each.ambiguous + each.diverged for each in counts)
+    possible = result.supported - sum(each.not_observed for each in counts)
     facts = {
         "checked against": result.kafka,
         "covered of the model with the deviations below": covered,
         "sequences, steps": f"{result.sequences:,}, {result.steps:,}",
-        "only behind allowed outcomes that it did not choose": f"{not_observed:,}",
+        "tried of those that it supports and its choices lead to": f"{tried:,} of {possible:,}",
         "findings": f"{len(result.findings)}",
         "not supported": ", ".join(result.unsupported) or "nothing",
         "assumed": ", ".join(result.assumed_defaults) or "nothing",
