@@ -122,7 +122,7 @@ DELETE_NOT_STORED: Final = single(
     "DeleteGroups whose record fails",
     API,
     "delete/not-stored",
-    "the tombstone of the group cannot be stored, so it stays, and the request fails",
+    "the tombstone of the group cannot be stored: the group remains, and the request fails",
     at("", "", "", "GCS:1438"),
     Guard(
         "the append of the tombstone fails",
@@ -147,7 +147,7 @@ DELETE: Final = table(
     # The first of two writes has no records, so it only waits (4.1 GCS:1447).
     rule(
         "delete/waits",
-        "something written is not committed, and the request is decided on when it is",
+        "a record is not committed yet, and the request waits until it is",
         at("", "", "", "CR:997"),
         Guard(
             "something written is not committed",

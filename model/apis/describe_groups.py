@@ -125,7 +125,7 @@ DESCRIBE: Final = table(
     ),
     rule(
         "describe/not-found",
-        "a group that does not exist is Dead, which from version 6 on is an error",
+        "a group that does not exist is Dead; from version 6 on, the answer is also an error",
         at("", "", "", "GMM:774"),
         NO_GROUP,
         Effect(
@@ -134,7 +134,7 @@ DESCRIBE: Final = table(
     ),
     rule(
         "describe/unwritten",
-        "only written groups show, and nothing of this one is: a refused commit created it",
+        "a refused commit created the group, and nothing of it is written, so it is not described",
         at("", "", "", "GMM:745"),
         Guard("nothing of the group is written", lambda step, _request: step.existing.unwritten),
         Effect(
@@ -144,18 +144,20 @@ DESCRIBE: Final = table(
     ),
     rule(
         "describe/stable",
-        "a stable group is shown with its protocol, metadata and assignments",
+        "a stable group is described with its protocol, metadata and assignments",
         at("GM:221", "GM:255", "GM:561", "GMM:747"),
         state_is(STABLE),
         Effect("answer the group with metadata and assignments", _answer_in_full),
     ),
     rule(
         "describe/unstable",
-        "outside Stable only the members' ids and clients are shown",
+        "outside Stable, only the ids and clients of members are described",
         at("GM:225", "GM:259", "GM:568", "GMM:763"),
         state_is_not(STABLE),
         Effect("answer the group without metadata", _answer_without_metadata),
-        words_of={"4.1": "outside Stable members are shown without metadata, but with assignments"},
+        words_of={
+            "4.1": "outside Stable, members are described with assignments, but without metadata"
+        },
     ),
 )
 PARTS: Final = (AWAITING_SYNC, DESCRIBE)

@@ -121,21 +121,21 @@ END_TXN: Final = table(
         _reply(ErrorCode.UNKNOWN_SERVER_ERROR).only(at("", "", "KafkaScheduler.scala:110")),
         _reply(ErrorCode.COORDINATOR_NOT_AVAILABLE).only(at("", "", "", "GCS:2093")),
     )._replace(
-        words="the coordinator is shut down: the marker is in the log, without an effect",
+        words="the coordinator is shut down: the marker is in the log, but has no effect",
         words_of={"4.1": "the coordinator is shut down"},
     ),
     _check("end-txn/loading", at("", "", "", "CR:2207")),
     _check("end-txn/not-coordinator", at("", "", "", "CR:2209")),
     rule(
         "end-txn/not-written",
-        "the marker cannot be written: the transaction goes on, and the request fails",
+        "the marker cannot be written: the transaction stays open, and the request fails",
         at("", "", "", "CR:1187"),
         NEXT_APPEND_FAILS,
         Effect("answer the mapped error", _fail),
     ),
     rule(
         "end-txn/nothing-pending",
-        "the group knows of no transaction of that producer",
+        "the group has no pending offsets of the producer",
         at("", "", "GMM:884", "OMM:1209"),
         Guard(
             "the group has nothing pending of the producer",
@@ -149,7 +149,8 @@ END_TXN: Final = table(
     ),
     rule(
         "end-txn/committed",
-        "the offsets of the transaction can be read, where no newer ones have been committed",
+        "the transaction is committed: its offsets can be read, unless newer ones have been "
+        "committed",
         at("", "", "GM:670", "OMM:1223"),
         Guard("the transaction is committed", lambda _step, request: request.body.committed),
         Effect("make its offsets readable", _commit),

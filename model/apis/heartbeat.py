@@ -33,7 +33,7 @@ HEARTBEAT: Final = table(
     _check("heartbeat/no-group", at("GC:353", "GC:347", "GC:622", "GMM:7624")),
     rule(
         "heartbeat/unstable",
-        "the group is not Stable, and no heartbeat counts: members have to join again",
+        "the group is not Stable: every heartbeat is rejected, and members have to join again",
         at("GC:363"),
         state_is_not(STABLE),
         _reply(ErrorCode.REBALANCE_IN_PROGRESS),
@@ -43,7 +43,8 @@ HEARTBEAT: Final = table(
     _check("heartbeat/unknown-member", at("GC:365", "GC:364", "GC:634", "GMM:7709")),
     rule(
         "heartbeat/completing",
-        "the group waits for its leader, and no heartbeat counts: members have to join again",
+        "the group awaits the assignments: every heartbeat is rejected, and members have to join "
+        "again",
         at("", "GC:367"),
         state_is(COMPLETING),
         _reply(ErrorCode.REBALANCE_IN_PROGRESS),

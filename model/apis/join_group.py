@@ -195,7 +195,7 @@ JOIN: Final = table(
     ),
     rule(
         "join/no-group",
-        "the group does not exist, and only a member without an id creates it",
+        "the group does not exist, and only a JoinGroup without a member id creates it",
         at("GC:124", "GC:118", "GC:180", "GMM:6161"),
         NO_GROUP,
         Guard("the request has a member id", lambda _step, request: bool(request.body.member_id)),
@@ -301,7 +301,8 @@ JOIN_NEW: Final = table(
     *static_members.RULES,
     rule(
         "join/member-id-required",
-        "from version 4 on a new dynamic member first gets an id and has to join with it",
+        "from version 4 on, a new dynamic member first gets a member id and has to join again with "
+        "it",
         at("", "", "GC:227", "GMM:6367"),
         Guard(
             "the request is of version 4 or newer", lambda _step, request: request.api_version >= 4
@@ -311,7 +312,7 @@ JOIN_NEW: Final = table(
     ),
     rule(
         "join/new-member",
-        "a new member is added, and waits",
+        "a new member is added, and waits for the join phase to end",
         at("GC:580", "GC:611", "GC:238", "GMM:6394"),
         ADD_MEMBER.effect,
     ),
@@ -350,7 +351,8 @@ JOIN_AGAIN: Final = table(
     ),
     rule(
         "join/pending-static",
-        "the pending id of a dynamic member comes with a group.instance.id, and Kafka fails",
+        "the request has a group.instance.id and the pending id of a dynamic member, and Kafka "
+        "throws an exception",
         at("", "", "GC:267", "GMM:6436"),
         _IS_PENDING,
         Guard(
@@ -360,7 +362,7 @@ JOIN_AGAIN: Final = table(
     ),
     rule(
         "join/pending-member",
-        "the id was given with MEMBER_ID_REQUIRED: its member is added, and waits",
+        "the member id is pending: the member is added, and waits for the join phase to end",
         at("", "", "GC:264", "GMM:6433"),
         _IS_PENDING,
         ADD_MEMBER.effect,
@@ -370,14 +372,15 @@ JOIN_AGAIN: Final = table(
     _check("join/unknown-member", at("GC:148", "GC:144", "GC:280", "GMM:6452")),
     rule(
         "join/rejoin-preparing",
-        "a member joins the rebalance that is being prepared, and waits",
+        "a member joins while a rebalance is being prepared, and waits for the join phase to end",
         at("GC:166", "GC:162", "GC:289", "GMM:6468"),
         state_is(PREPARING),
         *_REJOIN,
     ),
     rule(
         "join/repeated-completing",
-        "a member joins again unchanged, as if it had missed the answer: it is sent again",
+        "a member joins again unchanged, and may have missed the response: it gets the current "
+        "generation",
         at("GC:174", "GC:170", "GC:293", "GMM:6478"),
         state_is(COMPLETING),
         _UNCHANGED,

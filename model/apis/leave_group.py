@@ -88,14 +88,15 @@ LEAVE_ONE: Final = table(
     API,
     rule(
         "leave/fenced",
-        "another member has come back under the same group.instance.id",
+        "another member has joined with the same group.instance.id",
         at("", "", "GC:475", "CG:810"),
         Guard("the group.instance.id belongs to another member", _is_fenced),
         deferred=DEFERRED,
     ),
     rule(
         "leave/pending-static",
-        "the pending id of a dynamic member comes with a group.instance.id, and Kafka fails",
+        "the request has a group.instance.id and the pending id of a dynamic member, and Kafka "
+        "throws an exception",
         at("", "", "GC:479"),
         _IS_PENDING,
         Guard(
@@ -105,7 +106,7 @@ LEAVE_ONE: Final = table(
     ),
     rule(
         "leave/pending-member",
-        "the id was given and not used yet: it is dropped",
+        "the member id is pending: it is dropped",
         at("", "", "GC:477", "GMM:7933"),
         _IS_PENDING,
         Effect(
@@ -139,7 +140,8 @@ LEAVE_ONE: Final = table(
     ),
     rule(
         "leave/static-gone",
-        "the group.instance.id belongs to a member that was removed without it, and Kafka fails",
+        "the group.instance.id still refers to a member that was removed, and Kafka throws an "
+        "exception",
         at("", "", "GC:493"),
         Guard("the member of the group.instance.id was removed", _is_static_gone),
     ),
@@ -254,13 +256,13 @@ LEAVE: Final = table(
     ),
     rule(
         "leave/batch",
-        "the members named leave one by one",
+        "each named member leaves in turn",
         at("GC:324", "GC:319", "GC:471"),
         Effect("decide on one member after the other, then answer each", _leave_one_by_one),
     ),
     rule(
         "leave/together",
-        "the members named leave, and only then is the group looked at again",
+        "all named members leave before a rebalance begins or the join phase ends",
         at("", "", "", "GMM:7909"),
         Effect("remove every member, then rebalance once, then answer each", _leave_together),
         deferred=DEFERRED,

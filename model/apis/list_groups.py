@@ -81,25 +81,25 @@ LIST: Final = table(
     _check("list/no-group", at("GC:450", "GC:478", "GC:813", "GMM:627"), _LIST_NOTHING),
     rule(
         "list/other-state",
-        "the group's state is none of those asked for, in the same case",
+        "the group's state is not among the requested states (case-sensitive)",
         at("", "", "GC:815", "GMM:621"),
         Guard("its state is none of those asked for", _is_other_state).only(at("", "", "GC:815")),
         Guard(
             "its state is none of those asked for, in any case", _is_other_state_in_any_case
         ).only(at("", "", "", "GMM:610")),
         _LIST_NOTHING,
-        words_of={"4.1": "the group's state is none of those asked for, in any case"},
+        words_of={"4.1": "the group's state is not among the requested states (case-insensitive)"},
     ),
     rule(
         "list/other-type",
-        "the request does not ask for groups of the classic protocol",
+        "the requested types do not include classic",
         at("", "", "", "GMM:622"),
         Guard("the type classic is not asked for", _is_other_type),
         _LIST_NOTHING,
     ),
     rule(
         "list/unwritten",
-        "only written groups are listed, and nothing of this one is: a refused commit created it",
+        "a refused commit created the group, and nothing of it is written, so it is not listed",
         at("", "", "", "GMM:627"),
         Guard("nothing of the group is written", lambda step, _request: step.existing.unwritten),
         Effect("list nothing, or the group if another group was written", _list_unwritten),

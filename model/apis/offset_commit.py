@@ -95,7 +95,7 @@ def nothing_to_commit(id_: str, sources: Sources) -> Rule:
     """The rule of a commit, of a transaction or not, that names no partition."""
     return rule(
         id_,
-        "no partition is named, so the coordinator is not asked",
+        "no partition is named, so the request does not reach the coordinator",
         sources,
         Guard("no partition is named", lambda step, request: not offsets_of(step, request)),
         Effect(
@@ -204,7 +204,7 @@ COMMIT: Final = table(
     check("commit/not-coordinator", at("GC:388", "GC:403", "GC:863", "CR:2209")),
     rule(
         "commit/simple-no-group",
-        "a consumer that manages its partitions itself creates the group",
+        "a commit without a generation (manual partition assignment) creates the group",
         at("GC:395", "GC:410", "GC:697", "OMM:460"),
         NO_GROUP,
         _IS_SIMPLE,
@@ -213,7 +213,7 @@ COMMIT: Final = table(
     ),
     rule(
         "commit/not-found",
-        "the group does not exist; for versions before 9 its generation is an old one",
+        "the group does not exist, which before version 9 is answered as an old generation",
         at("", "", "", "OMM:468"),
         NO_GROUP,
         Effect(
@@ -223,7 +223,7 @@ COMMIT: Final = table(
     ),
     rule(
         "commit/no-group",
-        "the group does not exist, so the generation is an old one",
+        "the group does not exist, so the generation is not current",
         at("GC:399", "GC:414", "GC:701"),
         NO_GROUP,
         reply(ErrorCode.ILLEGAL_GENERATION),
@@ -231,7 +231,7 @@ COMMIT: Final = table(
     check("commit/fenced", at("", "", "GC:762", "CG:810")),
     rule(
         "commit/simple-empty",
-        "a group without members only stores offsets",
+        "the group has no members, and stores offsets without a generation",
         at("", "GC:435", "GC:764", "CG:840"),
         state_is(EMPTY),
         _IS_SIMPLE,
@@ -240,7 +240,8 @@ COMMIT: Final = table(
     check("commit/unknown-instance", at("", "", "", "CG:805")),
     rule(
         "commit/simple-in-use",
-        "a consumer that manages its partitions itself may not commit to a group with members",
+        "a commit without generation and member id (manual partition assignment) is rejected while "
+        "the group has members",
         at("", "", "", "CG:853"),
         _IS_SIMPLE,
         Guard(
@@ -253,14 +254,14 @@ COMMIT: Final = table(
     check("commit/other-generation", at("GC:411", "GC:443", "GC:769", "CG:850")),
     rule(
         "commit/completing",
-        "the member is in the generation but has no assignment yet",
+        "the member is in the current generation, but has no assignment yet",
         at("GC:407", "GC:439", "GC:780", "CG:861"),
         state_is(COMPLETING),
         reply(ErrorCode.REBALANCE_IN_PROGRESS),
     ),
     rule(
         "commit/member",
-        "a member of the current generation commits, which counts as a heartbeat",
+        "a member of the current generation commits, which restarts its session timer",
         at("GC:413", "GC:446", "GC:773", "OMM:610"),
         state_is(STABLE, PREPARING),
         RESTART_SESSION,

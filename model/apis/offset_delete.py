@@ -141,7 +141,7 @@ OFFSETS_NOT_STORED: Final = single(
     "OffsetDelete whose record fails",
     API,
     "offset-delete/not-stored",
-    "the tombstones of the offsets cannot be stored, so they stay, and the request fails",
+    "the tombstones of the offsets cannot be stored: the offsets remain, and the request fails",
     at("", "", "", "GCS:2072"),
     Guard("the append of the tombstones fails", _removal_fails),
     Effect("answer the mapped error", _answer_not_stored),
@@ -165,7 +165,7 @@ OFFSET_DELETE: Final = table(
     ),
     rule(
         "offset-delete/empty",
-        "the group has no members, so none needs its offsets",
+        "the group has no members, so any of its offsets may be deleted",
         at("", "", "GC:574", "CG:905"),
         state_is(EMPTY),
         _DELETE,
@@ -173,7 +173,7 @@ OFFSET_DELETE: Final = table(
     ),
     rule(
         "offset-delete/consumers",
-        "the group has members: offsets of topics that they subscribe to are kept",
+        "the group has members: offsets of topics that they subscribe to are not deleted",
         at("", "", "GC:577", "OMM:746"),
         Guard(
             "its protocol type is consumer",
@@ -184,7 +184,7 @@ OFFSET_DELETE: Final = table(
     ),
     rule(
         "offset-delete/not-consumers",
-        "the group has members, and the coordinator does not know which topics they need",
+        "the group has members, and the coordinator does not know which topics they subscribe to",
         at("", "", "GC:584", "CG:902"),
         _reply(ErrorCode.NON_EMPTY_GROUP),
     ),

@@ -98,7 +98,7 @@ SYNC: Final = table(
     API,
     rule(
         "sync/protocol-missing",
-        "from version 5 on a SyncGroup must name the protocol type and the protocol",
+        "from version 5 on, a SyncGroup must name the protocol type and the protocol",
         at("", "", "APIS:1585", "APIS:1398"),
         Guard("version 5 or newer lacks the protocol type or name", _protocol_missing),
         _reply(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
@@ -134,7 +134,7 @@ SYNC: Final = table(
     ),
     rule(
         "sync/other-protocol-name",
-        "the protocol name is not the one the group has chosen",
+        "the protocol name is not the group's",
         at("", "", "GC:397", "GMM:7578"),
         Guard(
             "the group has chosen a protocol",
@@ -152,7 +152,7 @@ SYNC: Final = table(
     ),
     rule(
         "sync/leader-completing",
-        "the leader brings the assignments, which are stored before any member is answered",
+        "the leader sends the assignments, which are stored before any SyncGroup is answered",
         at("GC:269", "GC:263", "GC:411", "GMM:7400"),
         state_is(COMPLETING),
         IS_LEADER,
@@ -173,7 +173,7 @@ SYNC: Final = table(
     ),
     rule(
         "sync/stable",
-        "the group is stable: the member's assignment stands",
+        "the group is stable: the member gets its current assignment",
         at("GC:294", "GC:288", "GC:441", "GMM:7450"),
         state_is(STABLE),
         _NOTE_SYNCED,

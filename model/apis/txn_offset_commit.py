@@ -129,7 +129,7 @@ TXN_COMMIT: Final = table(
     check("txn-commit/not-coordinator", at("", "", "GC:863", "CR:2209")),
     rule(
         "txn-commit/no-group",
-        "the group does not exist, so the generation is an old one",
+        "the group does not exist, so the generation is not current",
         at("", "", "", "OMM:513"),
         NO_GROUP,
         _HAS_GENERATION,
@@ -152,7 +152,7 @@ TXN_COMMIT: Final = table(
     check("txn-commit/unknown-instance", at("", "", "", "CG:805")),
     rule(
         "txn-commit/fenced",
-        "another member has come back under the same group.instance.id",
+        "another member has joined with the same group.instance.id",
         at("", "", "GC:735", "CG:810"),
         Guard(
             "the group.instance.id belongs to another member",
@@ -190,7 +190,7 @@ TXN_COMMIT: Final = table(
     ),
     rule(
         "txn-commit/pending",
-        "the offsets are stored, to be read only when the transaction is committed",
+        "the offsets are stored, and cannot be read until the transaction is committed",
         at("", "", "GC:744", "OMM:723"),
         _CREATE,
         _STORE,

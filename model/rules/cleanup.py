@@ -112,7 +112,7 @@ CLEANUP: Final = table(
     AREA,
     rule(
         "cleanup/nothing",
-        "there is no group to look at, or the coordinator is shut down",
+        "there is no group to clean up, or the coordinator is shut down",
         at("GMM:544", "GMM:568", "GMM:786", "SHARD:1002"),
         Guard(
             "there is no group, or the coordinator is shut down",
@@ -122,7 +122,7 @@ CLEANUP: Final = table(
     ),
     rule(
         "cleanup/each-by-itself",
-        "an offset expires once its time is past, whatever the group does",
+        "an offset expires at its own time, in any state of the group",
         at("GMM:545", "GM:303"),
         _remove("whose time is over", _is_over).only(at("GMM:545")),
         _remove(
@@ -132,7 +132,8 @@ CLEANUP: Final = table(
     ),
     rule(
         "cleanup/empty",
-        "the group has had no members for the retention time, or each offset its own",
+        "the group has no members: its offsets expire after its retention time, or each at its own "
+        "time",
         at("", "", "GM:734", "CG:951"),
         state_is(EMPTY),
         Guard(
@@ -166,12 +167,12 @@ CLEANUP: Final = table(
     ),
     rule(
         "cleanup/in-use",
-        "the group has members, and the coordinator does not know which topics they need",
+        "the group has members, and the coordinator does not know which topics they subscribe to",
         at("", "", "GM:760", "CG:972"),
         _NO_EFFECT,
         words_of={
             "4.1": "the group rebalances, or the coordinator does not know which topics its "
-            "members need"
+            "members subscribe to"
         },
     ),
 )
@@ -179,7 +180,7 @@ EXPIRED: Final = single(
     "Offsets have expired",
     AREA,
     "cleanup/expired",
-    "expired offsets are removed: a member that joins later starts elsewhere",
+    "expired offsets are removed: a member that joins later has no committed offset",
     at("GMM:555", "GM:305", "GM:767", "OMM:1047"),
     Guard("an offset has expired", lambda _step, expired: bool(expired)),
 )
@@ -187,7 +188,7 @@ GROUP_GONE: Final = single(
     "A group is cleaned up",
     AREA,
     "cleanup/group-gone",
-    "the group has neither members nor offsets, nor pending ones: it is removed",
+    "the group has no members, no offsets and no pending offsets: it is removed",
     at("", "GMM:575", "GMM:808", "GMM:8410"),
     Effect("remove the group", dissolve),
 )

@@ -169,7 +169,7 @@ CHECKS: Final[Mapping[str, tuple[Guard, ErrorCode]]] = {
 # The words of checks that say something else than their guards.
 WORDS: Final[Mapping[str, str]] = {
     "loading": "the group is being loaded",
-    "fenced": "another member has come back under the same group.instance.id",
+    "fenced": "another member has joined with the same group.instance.id",
 }
 
 Reply = Callable[[ErrorCode], Effect]  # the effect that answers an error

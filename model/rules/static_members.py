@@ -84,7 +84,8 @@ _VOTE_STANDS: Final = Guard("the vote would choose the same protocol", _vote_sta
 RULES: Final = (
     rule(
         "join/static-gone",
-        "the group.instance.id belongs to a member that was removed without it, and Kafka fails",
+        "the group.instance.id still refers to a member that was removed, and Kafka throws an "
+        "exception",
         at("", "", "GM:312"),
         _COMES_BACK,
         Guard(
@@ -100,8 +101,9 @@ RULES: Final = (
     ),
     rule(
         "join/static-restarted",
-        "a static member is back in a stable group and the vote stands: it gets a new id, stored, "
-        "and from version 9 on a leader gets the members too, and need not assign again",
+        "a static member rejoins a stable group, and the vote selects the same protocol: it gets a "
+        "new id, which is stored; from version 9 on, a leader also gets the members and need not "
+        "assign again",
         at("", "", "", "GMM:7274"),
         Guard(
             f"the request is of version {SKIPS_SINCE} or newer",
@@ -118,7 +120,8 @@ RULES: Final = (
     ),
     rule(
         "join/static-unchanged",
-        "a static member is back in a stable group and the vote stands: it gets a new id, stored",
+        "a static member rejoins a stable group, and the vote selects the same protocol: it gets a "
+        "new id, which is stored",
         at("", "", "GC:1053", "GMM:7287"),
         Guard(
             f"the request is older than version {SKIPS_SINCE}",
@@ -134,7 +137,7 @@ RULES: Final = (
     ),
     rule(
         "join/static-changed",
-        "a static member is back in a stable group, and the vote would choose another protocol",
+        "a static member rejoins a stable group, and the vote would select another protocol",
         at("", "", "GC:1090", "GMM:7304"),
         _COMES_BACK,
         state_is(STABLE),
@@ -143,7 +146,7 @@ RULES: Final = (
     ),
     rule(
         "join/static-completing",
-        "a static member is back before the assignments arrive, which name its old id only",
+        "a static member rejoins before the assignments arrive, which name only its old id",
         at("", "", "GC:1098", "GMM:7316"),
         _COMES_BACK,
         state_is(COMPLETING),
@@ -152,7 +155,8 @@ RULES: Final = (
     ),
     rule(
         "join/static-preparing",
-        "a static member is back while a rebalance is being prepared, and waits for it",
+        "a static member rejoins while a rebalance is being prepared, and waits for the join phase "
+        "to end",
         at("", "", "GC:1102", "GMM:7326"),
         _COMES_BACK,
         state_is(PREPARING),

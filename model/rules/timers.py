@@ -224,7 +224,7 @@ ORPHAN_EXPIRES: Final = single(
     "The session timer of a dropped member fires",
     AREA,
     "time/ghost-expired",
-    "the session timer of a member that was dropped before ends, and a rebalance begins",
+    "the session timer of a member that was already dropped ends, and a rebalance begins",
     at("GC:696", "GC:739"),
     Effect("forget the timer", _drop_orphan),
     Effect("prepare a rebalance in Stable and CompletingRebalance", _rebalance_if_joined),
@@ -255,8 +255,8 @@ SYNC_TIMER: Final = table(
     ),
     rule(
         "time/lost-sync-expired",
-        "the SyncGroup of the former id of a static member is waited for in vain, and a "
-        "rebalance begins, though every member has synced",
+        "no SyncGroup arrived from the old id of a static member: a rebalance begins, although "
+        "every member has synced",
         at("", "", "", "GMM:7150"),
         MAYBE_PREPARE,
     ),

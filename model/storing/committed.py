@@ -65,7 +65,7 @@ READ: Final = single(
     "Read while something written is not committed",
     AREA,
     "log/read-committed",
-    "something written is not committed, and does not show yet",
+    "a record is not committed yet, so the request reads what is committed",
     at("", "", "", "CR:1613"),
     Effect("read what is committed", _read_committed),
 )

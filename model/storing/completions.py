@@ -67,7 +67,7 @@ ANSWER_COMMITTED: Final = single(
     "A deferred answer is committed",
     AREA,
     "log/answer-released",
-    "everything written before the answer is committed, so it is sent",
+    "every record written before the answer is committed, so the answer is sent",
     at("", "", "", "CR:1947"),
     Effect("send the answer", lambda step, entry: step.answer(entry.request_id, entry.body)),
 )
@@ -100,7 +100,8 @@ ASSIGNMENTS_APPENDED: Final = table(
     AREA,
     rule(
         "log/assignments-outdated",
-        "the assignments are stored too late: the group has moved on, and they have no effect",
+        "the append of the assignments completes when the group no longer waits for them: it has "
+        "no effect",
         at("GC:281", "GC:275", "GC:427", "GMM:7430"),
         Guard(
             "the group does not wait for them any more",
@@ -222,15 +223,14 @@ OFFSETS_APPENDED: Final = table(
     ),
     rule(
         "log/offsets-outlive-group",
-        "the offsets are stored, but the group they were for is unloaded: no more effect",
+        "the offsets are stored after the group was unloaded, and have no effect on it",
         at("GMM:283", "GMM:266", "GMM:405"),
         Guard("the group was unloaded meanwhile", lambda _step, entry: entry.outlived),
         _ANSWER,
     ),
     rule(
         "log/transaction-stored",
-        "the offsets of a transaction are stored, and its marker is awaited before they can be "
-        "read",
+        "the offsets of a transaction are stored, and cannot be read before its marker",
         at("", "", "GMM:408", "OMM:1169"),
         _TRANSACTIONAL,
         Effect("await the marker of the transaction", _await_marker),

@@ -119,7 +119,8 @@ CRASH: Final = single(
     "Crash",
     AREA,
     "failover/crash",
-    "memory is lost, and parked requests with it; the partition is loaded from the log",
+    "the broker crashes, and its memory and parked requests are lost; the partition is loaded from "
+    "the log",
     at("GMM:355", "GMM:406", "GMM:544", "CR:2455"),
     Effect("lose the memory, and load the partition from the log", _lose_memory),
 )
@@ -127,7 +128,7 @@ UNLOAD_NOW: Final = single(
     "Unload",
     AREA,
     "failover/unload",
-    "the partition is lost: the group is Dead, and its parked requests fail",
+    "the partition is unloaded: the group is Dead, and its parked requests fail",
     at("GC:473", "GC:504", "GC:869", "GMM:5971"),
     _UNLOAD,
 )
@@ -228,7 +229,7 @@ RESTORE: Final = table(
     AREA,
     rule(
         "failover/restored",
-        "the last record has members, so the group is Stable again",
+        "the last record of the group has members, so the group is Stable",
         at("GMM:940", "GMM:1002", "GMM:1417", "GMM:6078"),
         Guard(
             "the last record of the group has members",
@@ -238,7 +239,8 @@ RESTORE: Final = table(
     ),
     rule(
         "failover/restored-empty",
-        "the last record has no members, or there are only offsets",
+        "the last record of the group has no members, or the log has only offsets, so the group is "
+        "Empty",
         at("", "GMM:481", "GMM:714", "OMM:1148"),
         Guard(
             "there is a record of the group or of its offsets",

@@ -104,27 +104,28 @@ NEW_ID_APPENDED: Final = table(
     AREA,
     rule(
         "log/new-id-outdated",
-        "the new id of a static member is stored too late: it was answered or is gone",
+        "the append of a static member's new id completes after its JoinGroup was answered or "
+        "dropped",
         at("", "", "GM:513", "CG:1228"),
         Guard("its JoinGroup is not parked any more", _is_outdated),
         Effect("on an error, drop its parked JoinGroup", _drop_parked),
         words_of={
-            "4.1": "the new id of a static member is stored too late: it was answered or is "
-            "gone, or leads a group that prepares a rebalance, where Kafka fails to list the "
-            "members"
+            "4.1": "the append of a static member's new id completes after its JoinGroup was "
+            "answered or dropped, or the member leads a group that prepares a rebalance, "
+            "where Kafka throws an exception as it lists the members"
         },
     ),
     rule(
         "log/new-id-failed",
-        "the new id of a static member cannot be stored: it has its old one again, and the "
-        "request fails",
+        "the new id of a static member cannot be stored: its old id is restored, and the request "
+        "fails",
         at("", "", "GC:1062", "GMM:7254"),
         APPEND_FAILED,
         Effect("answer the mapped error, and give the member its old id back", _revert),
     ),
     rule(
         "log/new-id-stored",
-        "the new id of a static member is stored, and the answer reveals it",
+        "the new id of a static member is stored, and its JoinGroup is answered with it",
         at("", "", "GC:1073", "GMM:7274"),
         Effect("answer with the new id", _reveal_new_id),
     ),

@@ -53,8 +53,8 @@ LOSE: Final = single(
     "The partition is lost while answers wait",
     AREA,
     "log/answers-lost",
-    "the partition is lost before everything written is committed: the requests that wait "
-    "for that fail",
+    "the partition is unloaded before every record is committed: the requests that wait for that "
+    "fail",
     at("", "", "", "CR:747"),
     Guard("an answer waits", lambda step, _error: bool(step.appends)),
     Effect("answer every request that waits with the error", _lose_all),

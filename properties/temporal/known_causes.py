@@ -120,7 +120,8 @@ def _sync_of_a_former_id(step: CheckedStep) -> bool:
 def _static_member_changes_its_protocols(step: CheckedStep) -> bool:
     """A static member restarts with other protocols or another subscription.
 
-    No rebalance begins while the vote stands. The leader does not learn of the subscription.
+    No rebalance begins while the vote selects the same protocol. The leader does not learn of the
+    subscription.
     """
     body = step.body
     return (
