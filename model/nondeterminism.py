@@ -1,7 +1,7 @@
-"""What Kafka does not determine, each by its name, and how the model has it.
+"""Kafka's nondeterminism: each choice by its name, and how the model has it.
 
-A coordinator is free in these and in nothing else: a choice that the model has names one of them,
-and so does whatever two answers may differ in.
+A coordinator may choose these and nothing else. Each choice in the model, and each allowed
+difference of two answers, names one of them.
 """
 
 from __future__ import annotations

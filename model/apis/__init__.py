@@ -1,1 +1,1 @@
-"""The APIs: for each request, the rules by which Kafka answers it."""
+"""The APIs: the rules that answer each request."""

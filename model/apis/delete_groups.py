@@ -51,7 +51,7 @@ def _answer(step: Step, request: Request, error: ErrorCode, reason: str | None =
 
 
 def _others_write(step: Step) -> bool:
-    """Whether another group of the partition has written something that is not committed."""
+    """Whether another group of the partition has records that are not committed yet."""
     if not (step.config.shares_partition and step.holding):
         return False
     return step.choose("whether another group has something to be committed", (False, True))
@@ -67,14 +67,14 @@ def _wait(step: Step, request: Request) -> None:
 
 
 def release(step: Step, held: Iterable[Append]) -> None:
-    """Decide on the deletions that waited, each in an event of its own after the release."""
+    """Process the deferred deletions, each in an event of its own after the release."""
     for entry in held:
         if isinstance(entry, HeldDeletion):
             decide(step, DELETE, Request(entry.request_id, 0, entry.body))
 
 
 def lose(step: Step, entry: HeldDeletion, error: ErrorCode) -> None:
-    """Answer a deletion that waited with the error."""
+    """Answer a deferred deletion with the error."""
     _answer(step, Request(entry.request_id, 0, entry.body), error)
 
 
@@ -144,7 +144,7 @@ DELETE: Final = table(
     _check("delete/not-active", at("", "", "GC:859", "GCS:1329")),
     _check("delete/loading", at("", "", "GC:861", "CR:2207")),
     _check("delete/not-coordinator", at("", "", "GC:863", "CR:2209")),
-    # The first of two writes has no records, so it only waits (4.1 GCS:1447).
+    # Kafka writes twice. The first write has no records, so it only waits (4.1 GCS:1447).
     rule(
         "delete/waits",
         "a record is not committed yet, and the request waits until it is",

@@ -71,7 +71,7 @@ def _answer_in_full(step: Step, request: Request) -> None:
 
 
 def _answer_without_metadata(step: Step, request: Request) -> None:
-    # Versions that do not show assignments here clear them as the group leaves Stable.
+    # Versions that do not return assignments here clear them when the group leaves Stable.
     _describe(step, request, "", lambda _member: b"")
 
 
@@ -102,7 +102,7 @@ def _describe(
 
 
 def _answer_unwritten(step: Step, request: Request) -> None:
-    # Writes of other groups are not in the model; and without assignments this one is not Stable.
+    # The model has no writes of other groups. Without assignments this group is not Stable.
     if step.choose(Choice.UNWRITTEN, [True, False]):
         _answer_not_found(step, request)
     else:

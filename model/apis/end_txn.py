@@ -1,7 +1,7 @@
 """The marker that ends a transaction (2.7 GroupMetadataManager.scala:883).
 
-In 2.7 it is in the log already: nothing can refuse it, and no answer says what becomes of the
-offsets. In 4.1 the coordinator writes it itself, if it is the group's, and answers.
+In 2.7 the marker is in the log already: the coordinator cannot reject it, and no answer reports
+what happens to the offsets. In 4.1 the group's coordinator writes the marker itself, and answers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ WRITES_MARKERS: Final = Behaviour(
 
 
 def end_txn(step: Step, request: Request) -> None:
-    """The marker: it is in the log before it has any effect, or is not written at all."""
+    """The API: the marker is in the log before it has any effect, or is not written at all."""
     body = _body(request)
     if body.group_id and _is_in_log(step):
         record_marker(step, body.producer_id, committed=body.committed)
@@ -63,10 +63,12 @@ def _commit(step: Step, request: Request) -> None:
 
 
 def _made_readable(step: Step, pending: list[PendingOffset]) -> list[PendingOffset]:
-    """The offsets that the marker makes readable: all of them, where all are in the log.
+    """The offsets that the marker makes readable: all of them, if all are in the log.
 
-    At one that is not (its metadata was too long) Kafka throws, with the transaction removed from
-    the group and any of the others handled or not (2.7 GroupMetadata.scala:665).
+    If one is not, because its metadata was too long, Kafka throws an exception. By then it has
+    removed the transaction from the group, and has processed any of the other offsets.
+
+    Source: 2.7 GroupMetadata.scala:665.
     """
     stored = [p for p in pending if p.request_id is None]
     if len(stored) == len(pending):
@@ -79,7 +81,7 @@ def _abort(step: Step, request: Request) -> None:
     step.group = end(step.existing, _body(request).producer_id, ())
 
 
-# A transaction's coordinator knows none of these, and retries (4.1 KafkaApis.scala:1797).
+# The transaction coordinator does not know these errors, and retries (4.1 KafkaApis.scala:1797).
 NOT_READY: Final[Mapping[ErrorCode, ErrorCode]] = dict.fromkeys(
     (
         ErrorCode.COORDINATOR_NOT_AVAILABLE,
@@ -101,7 +103,7 @@ _check: Final = Checks(_reply)
 
 
 def _fail(step: Step, request: Request) -> None:
-    """Of a group that is not written yet no more is known than after any append that fails."""
+    """Fail the request. A group of which nothing was written ends as after any failed append."""
     reason = step.applied[-1]
     error = next_error(step)
     if step.group is not None:
@@ -113,7 +115,7 @@ _DEFERRED: Final = at("", "", "", "CR:1172")
 END_TXN: Final = table(
     "EndTxn",
     API,
-    # A marker of Kafka names no group; the lines are those that refuse the TxnOffsetCommit.
+    # Kafka's markers name no group. The source lines are those that reject the TxnOffsetCommit.
     _check("end-txn/invalid-group-id", at("", "", "GC:857", "GCS:2021")),
     _check(
         "end-txn/not-active",

@@ -27,7 +27,7 @@ HEARTBEAT: Final = table(
     "Heartbeat",
     _check("heartbeat/invalid-group-id", at("", "", "GC:857", "GCS:954")),
     _check("heartbeat/not-active", at("GC:344", "GC:338", "GC:859", "GCS:948")),
-    # Members wait until the group is loaded.
+    # Kafka answers NONE, so that members wait until the group is loaded.
     _check("heartbeat/loading", at("", "", "GC:615", "GCS:970"), _reply(ErrorCode.NONE)),
     _check("heartbeat/not-coordinator", at("GC:346", "GC:340", "GC:863", "CR:2209")),
     _check("heartbeat/no-group", at("GC:353", "GC:347", "GC:622", "GMM:7624")),

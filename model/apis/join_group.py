@@ -62,7 +62,7 @@ LEAVES_NO_GROUP: Final = Behaviour(
 
 
 def join_group(step: Step, request: Request) -> None:
-    """The API; a request without a member id creates the group, even if it is then refused."""
+    """The API; a request without a member id creates the group, even if it is then rejected."""
     if decide(step, JOIN, request) is not None:
         return
     new = _body(request).member_id == NO_MEMBER_ID
@@ -88,7 +88,7 @@ def _create_stable(step: Step, request: Request) -> None:
     step.group = group._replace(state=STABLE, protocol_type=_body(request).protocol_type)
 
 
-# Of a group that was there before, only the offsets are left.
+# Only the offsets of an earlier group are left.
 CREATE_GROUP: Final = procedure(
     "create-group",
     API,
@@ -119,7 +119,7 @@ def _append_new_group(step: Step, request: Request) -> None:
 
 
 def _hold(step: Step, request: Request) -> None:
-    """Hold the request if it is parked, and not for an append of its own."""
+    """Hold the request if it is parked, unless it waits for its own append."""
     own = (a for a in step.appends if isinstance(a, StaticAppend))
     if _is_parked(step, request) and all(entry.revealed != new_id(request) for entry in own):
         hold_request(step, request.request_id, joins=True)
@@ -159,7 +159,7 @@ _check: Final = Checks(_reply)
 
 
 def _runtime_check(id_: str, sources: Sources, error: ErrorCode) -> Rule:
-    """A check that the runtime makes in 4.1, which does not know the member id of the request."""
+    """A check that 4.1's runtime makes, without the member id of the request."""
     by_group = _reply(error).only(at("GC:112", "GC:106", "GC:168"))
     return _check(id_, sources, by_group, _reply_without_id(error).only(at("", "", "", "GCS:886")))
 
@@ -213,7 +213,7 @@ JOIN: Final = table(
 
 
 def _is_full(step: Step, request: Request) -> bool:
-    """Parked JoinGroups count, so the last members to join again are refused.
+    """Parked JoinGroups count, so the last members that join again are rejected.
 
     Source: 2.7 GroupCoordinator.scala:131.
     """

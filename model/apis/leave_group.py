@@ -1,4 +1,4 @@
-"""LeaveGroup (2.7 GroupCoordinator.scala:454): one member, or from version 3 on a batch of them."""
+"""LeaveGroup (2.7 GroupCoordinator.scala:454): one member, or a batch from version 3 on."""
 
 from __future__ import annotations
 
@@ -174,12 +174,12 @@ FAILURES: Final = frozenset({"leave/pending-static", "leave/static-gone"})
 
 
 def _leave(step: Step, identity: kafka.MemberIdentity) -> str:
-    """Let one member leave; the id of the rule applied, and there is always one."""
+    """Let one member leave. Returns the id of the rule applied; there is always one."""
     return cast("VersionRule", decide(step, LEAVE_ONE, identity)).id
 
 
 def _leave_one_by_one(step: Step, request: Request) -> None:
-    """Each member of a batch leaves before the next is looked at."""
+    """Each member of a batch leaves before the next one is checked."""
     applied: list[str] = []
     for identity in _body(request).members:
         applied.append(_leave(step, identity))
@@ -191,7 +191,7 @@ def _leave_one_by_one(step: Step, request: Request) -> None:
 
 
 def _leave_together(step: Step, request: Request) -> None:
-    """All members are removed before the group is looked at again."""
+    """All members are removed before a rebalance is prepared or the join phase ends."""
     applied: list[str] = []
     for identity in _body(request).members:
         applied.append(_leave(step, identity))
@@ -236,7 +236,7 @@ def _answer_each(step: Step, request: Request, applied: list[str]) -> None:
         )
         for identity, rule in zip(identities, applied, strict=True)
     )
-    # What needs a reason is mostly an error.
+    # A rule that answers an error explains the answer best.
     reasons = [rule for rule in applied if rule in ERRORS] + applied[-1:]
     answer = kafka.LeaveGroupResponse(ErrorCode.NONE, members)
     step.answer(request.request_id, answer, reasons[0] if reasons else None)

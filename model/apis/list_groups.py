@@ -22,11 +22,11 @@ def list_groups(step: Step, request: Request) -> None:
     read(step, LIST, request)
 
 
-# From this version on a group is listed with its type, and a request may filter by type (KIP-848).
+# From this version on, groups are listed with their type, and requests may filter by it (KIP-848).
 TYPES_SINCE: Final = 5
 CLASSIC: Final = "classic"
 
-# What Java's trim removes from the ends of a string: the space, and every character before it.
+# The characters that Java's trim removes from the ends of a string: the space and all below it.
 BLANKS: Final = "".join(map(chr, range(ord(" ") + 1)))
 
 _body: Final = body_of(kafka.ListGroupsRequest)
@@ -63,7 +63,7 @@ def _list_group(step: Step, request: Request) -> None:
 
 
 def _list_unwritten(step: Step, request: Request) -> None:
-    # As DescribeGroups shows it.
+    # The state as DescribeGroups returns it.
     if step.choose(Choice.UNWRITTEN, [True, False]):
         _list(step, request)
     else:
@@ -75,7 +75,7 @@ _LIST_NOTHING: Final = Effect("list no group", _list)
 LIST: Final = table(
     "ListGroups",
     API,
-    # A broker lists the groups that it has, and needs to be no group's coordinator.
+    # A broker lists its own groups, and need not be the coordinator of any group.
     _check("list/not-active", at("GC:447", "GC:475", "GC:859", "GCS:1040")),
     _check("list/loading", at("GC:449", "GC:477", "GC:810", "CR:2207")),
     _check("list/no-group", at("GC:450", "GC:478", "GC:813", "GMM:627"), _LIST_NOTHING),

@@ -1,4 +1,4 @@
-"""OffsetCommit (2.7 GroupCoordinator.scala:686): members, and consumers that only store offsets."""
+"""OffsetCommit (2.7 GroupCoordinator.scala:686), by members and by standalone consumers."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _answer(step: Step, request: Request, error: ErrorCode) -> None:
     step.answer(request.request_id, commit_response(errors, transactional=transactional))
 
 
-# Those of TxnOffsetCommit, too.
+# TxnOffsetCommit uses these too.
 reply: Final = replies(_answer, " for each partition")
 check: Final = Checks(reply)
 
@@ -116,7 +116,7 @@ def utf16_length(text: str) -> int:
 
 
 def _fits(step: Step, offset: Offset) -> bool:
-    """Whether its metadata is no longer than the broker allows."""
+    """Whether the metadata is at most as long as the broker allows."""
     return utf16_length(offset.metadata) <= step.config.offset_metadata_max_bytes
 
 
@@ -128,13 +128,13 @@ NONE_FITS: Final = Guard(
 
 def _leave_pending(step: Step, request: Request) -> None:
     if not step.config.keeps_ages:
-        return  # only a cleanup asks for it
+        return  # only a cleanup reads it
     never = {(partition, NEVER) for partition, _ in offsets_of(step, request)}
     unstable = tuple(sorted({*step.existing.unstable, *never}))
     step.group = step.existing._replace(unstable=unstable)
 
 
-# There is no append that completes the commit. 0.10.0 has no pending commits.
+# No append completes the commit. 0.10.0 has no pending commits.
 _STAY_PENDING: Final = Effect(
     "leave the commit pending, so that its partitions and the group do not expire", _leave_pending
 ).only(at("", "GMM:317"))
@@ -152,7 +152,7 @@ COMMIT_TOO_LARGE: Final = single(
 
 
 def append_of(step: Step, request: Request) -> OffsetsAppend | None:
-    """The append of what is short enough (2.7 GroupMetadataManager.scala:340).
+    """The append of the offsets with short enough metadata (2.7 GroupMetadataManager.scala:340).
 
     It is None, and the commit is answered, if no partition can be stored.
     """
@@ -169,8 +169,8 @@ def append_of(step: Step, request: Request) -> OffsetsAppend | None:
 def _store(step: Step, request: Request) -> None:
     """Store the offsets.
 
-    2.7 marks all partitions of the request as unstable, the refused ones too, and only the
-    completion of the append takes the mark away: a refused one keeps it (KAFKA-16371).
+    2.7 marks all partitions of the request as unstable, the rejected ones too. Only the completion
+    of the append removes the mark, so a rejected partition keeps it (KAFKA-16371).
     """
     entry = append_of(step, request)
     if entry is None:
@@ -184,7 +184,7 @@ def _store(step: Step, request: Request) -> None:
 
 
 def _create(step: Step, request: Request) -> None:
-    # A Dead group is its offsets, and nothing else.
+    # A Dead group has only offsets.
     alone = GroupState.DEAD if CREATES_NO_GROUP(step) else EMPTY
     step.group = step.group or Group(
         alone, unwritten=HIDES_UNWRITTEN(step), has_empty_id=not _body(request).group_id

@@ -1,4 +1,4 @@
-"""OffsetDelete (2.7 GroupCoordinator.scala:551): offsets that no member of the group needs."""
+"""OffsetDelete (2.7 GroupCoordinator.scala:551): deletes offsets of topics without subscribers."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ LAST_OFFSET_DELETES_GROUP: Final = Behaviour(
 
 
 class Deletion(NamedTuple):
-    """A request's topics and partitions as the version answers them, and the topics refused."""
+    """A request's topics and partitions as the version answers them, and the rejected topics."""
 
     request: Request
     named: list[tuple[str, list[int]]]
@@ -99,14 +99,14 @@ def _answer(name: str, indexes: list[int], *, refused: bool) -> kafka.OffsetDele
 
 
 def _is_subscribed(group: Group, topic: str) -> bool:
-    """Whether a member may need it: where subscriptions are not known, any may."""
+    """Whether a member may subscribe to the topic; true if the subscriptions are not known."""
     if group.state is EMPTY:
         return False
     return group.subscribed is None or topic in group.subscribed
 
 
 def _without(step: Step, partitions: set[TopicPartition]) -> Group:
-    """The group without those offsets, pending ones and those of transactions (2.7 GM:699)."""
+    """The group without those offsets, also pending and transactional ones (2.7 GM:699)."""
     drop = forget_with_producers if TOMBSTONES_END_TRANSACTIONS(step) else forget
     group = drop(step.existing, partitions)
     return group._replace(

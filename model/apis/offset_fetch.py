@@ -1,4 +1,4 @@
-"""OffsetFetch (2.7 GroupCoordinator.scala:794): it looks at neither members nor states."""
+"""OffsetFetch (2.7 GroupCoordinator.scala:794): it checks neither members nor states."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ EMPTY_LIST_IS_ALL: Final = Behaviour(
 
 
 def offset_fetch(step: Step, request: Request) -> None:
-    """The API; a fetch of stable offsets waits for what is written, in versions that wait."""
+    """The API; in some versions a fetch of stable offsets waits until all records are committed."""
     if _body(request).require_stable and not is_of_another(step, request):
         decide(step, FETCH, request)
     else:
@@ -47,7 +47,7 @@ _body: Final = body_of(kafka.OffsetFetchRequest)
 
 
 def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[int]]]:
-    """The topics and partitions to answer; every committed one where that is meant."""
+    """The topics and partitions to answer; every committed one if the request names none."""
     topics = _body(request).topics
     if topics is None or (not topics and EMPTY_LIST_IS_ALL(step)):
         partitions = [partition for partition, _ in group.offsets]
@@ -61,7 +61,7 @@ def _wanted(step: Step, group: Group, request: Request) -> list[tuple[str, list[
     ]
 
 
-# Older versions have the error in each partition (OffsetFetchRequest.java).
+# Older request versions return the error in each partition (OffsetFetchRequest.java).
 ERROR_OF_ALL_SINCE: Final = 2
 
 
@@ -88,7 +88,7 @@ _check: Final = Checks(replies(_refuse))
 
 
 def _needs_stable(step: Step, request: Request, waiting: Collection[TopicPartition]) -> bool:
-    """Whether the request needs a stable offset of a partition that has none now."""
+    """Whether the request requires a stable offset of a partition without one."""
     return _body(request).require_stable and any(
         (name, index) in waiting
         for name, indexes in _wanted(step, step.existing, request)

@@ -49,7 +49,7 @@ def _other_protocol_name(step: Step, request: Request) -> bool:
 
 
 def _note_synced(step: Step, request: Request) -> None:
-    """Once the generation waits for no member's SyncGroup, their timer stops.
+    """Stop the timer for SyncGroups once every member has synced.
 
     Source: 4.1 GroupMetadataManager.java:7586.
     """
@@ -105,7 +105,7 @@ SYNC: Final = table(
     ),
     _check("sync/invalid-group-id", at("", "", "GC:857", "GCS:911")),
     _check("sync/not-active", at("GC:231", "GC:227", "GC:859", "GCS:905")),
-    # In 2.7 the member has to join again, as the rebalance that it was in is lost.
+    # In 2.7 the member has to join again, since its rebalance was lost.
     _check(
         "sync/loading",
         at("", "", "GC:356", "CR:2207"),
@@ -178,7 +178,7 @@ SYNC: Final = table(
         state_is(STABLE),
         _NOTE_SYNCED,
         Effect("answer with the member's assignment", _answer_assignment),
-        # In 4.1 this SyncGroup does not count as a heartbeat.
+        # In 4.1 this SyncGroup does not restart the session timer.
         RESTART_SESSION.only(at("GC:298", "GC:292", "GC:445")),
     ),
     moves={"4.1": (("sync/not-active", "sync/invalid-group-id"),)},

@@ -1,8 +1,8 @@
-"""TxnOffsetCommit (2.7 GroupCoordinator.scala:668): offsets that wait for a transaction's end.
+"""TxnOffsetCommit (2.7 GroupCoordinator.scala:668): offsets pending until a transaction ends.
 
-Neither the group's state nor the member's session matters; a request without a member id and a
-generation may commit at any time. In 4.1 the request is checked as an OffsetCommit is, except for
-the group's state.
+Kafka checks neither the group's state nor the member's session. A request without a member id and a
+generation may commit at any time. 4.1 checks the request like an OffsetCommit, except for the
+group's state.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ REFUSED_ARE_PENDING: Final = Behaviour(
 _body: Final = body_of(TxnOffsetCommitRequest)
 
 
-# Clients of the older versions take COORDINATOR_LOAD_IN_PROGRESS for a fatal error.
+# Clients of older versions treat COORDINATOR_LOAD_IN_PROGRESS as a fatal error.
 LOADING_SINCE: Final = 2
 
 
@@ -89,8 +89,8 @@ def _names_member(_step: Step, request: Request) -> bool:
 def _store(step: Step, request: Request) -> None:
     """Store the offsets.
 
-    In 2.7, as with OffsetCommit, all partitions of the request become pending, the refused too.
-    Where failures are undone, they become so only with an append that succeeds.
+    In 2.7, as with OffsetCommit, all partitions of the request become pending, the rejected ones
+    too. In versions that roll back failed appends, they become pending only if the append succeeds.
     """
     entry = append_of(step, request)
     if entry is None:

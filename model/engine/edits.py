@@ -1,7 +1,7 @@
 """Edits of a version: each describes one difference from it.
 
 An explanation, a deviation of a port and a mutant of a specification are each a list of edits. The
-text of an edit is to be read after "behaves as if".
+text of an edit completes "behaves as if".
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class AddGuard(NamedTuple):
 
 
 class DropEffect(NamedTuple):
-    """The rule, or the procedure, does not make this effect."""
+    """The rule, or the procedure, does not have this effect."""
 
     rule: str
     effect: str
@@ -76,7 +76,7 @@ class DropEffect(NamedTuple):
 
 
 class ReplaceEffects(NamedTuple):
-    """The rule makes these effects instead of its own."""
+    """The rule has these effects instead of its own."""
 
     rule: str
     effects: tuple[Effect, ...]
@@ -92,7 +92,7 @@ class ReplaceEffects(NamedTuple):
 
 
 class Instead(NamedTuple):
-    """Where the rule holds, the version does what another one of its rules does."""
+    """If the rule holds, the version applies the effects of another of its rules."""
 
     rule: str
     does: str
@@ -107,7 +107,7 @@ class Instead(NamedTuple):
 
 
 class FromVersion(NamedTuple):
-    """The rule is as another version has it, but tried where this version tries it."""
+    """The rule is that of another version, tried in the order of this version."""
 
     rule: str
     other: Version
@@ -125,9 +125,9 @@ class FromVersion(NamedTuple):
 
 
 class Alone(NamedTuple):
-    """The rule is applied whenever one of these tables is tried; of them, no other rule is.
+    """The rule is applied whenever one of these tables is tried, and no other rule of them is.
 
-    The first table is tried before all others, and is left empty unless the rule is in it.
+    The first table is tried before all others, and is empty unless it has the rule.
     """
 
     rule: str
@@ -179,7 +179,7 @@ class AddRule(NamedTuple):
 
 
 class Sometimes(NamedTuple):
-    """The version may follow this edit at each step, or not."""
+    """At each step, the version may or may not follow this edit."""
 
     of: DropRule | DropGuard | DropEffect
 
@@ -254,7 +254,7 @@ class Exchange(NamedTuple):
 
 
 class Anything:
-    """A value that is equal to every other one; in an answer it stands for the rule's `own`."""
+    """A value that equals every other one; in an answer it replaces the rule's `own`."""
 
     __slots__ = ("own",)
 
@@ -278,7 +278,7 @@ ANY: Final = Anything()  # a field of an answer that may have any value
 
 
 def plain(value: A) -> A:
-    """A record, and what it contains, with the rules' own values where any value is allowed."""
+    """A record, recursively, with the rules' own values in fields that may have any value."""
     found: Any = value
     if isinstance(found, Anything):
         found = plain(found.own)
@@ -289,7 +289,7 @@ def plain(value: A) -> A:
 
 
 class InsteadOf(NamedTuple):
-    """A value of a field of an answer that stands in the place of another one."""
+    """A value of a field of an answer that replaces another one."""
 
     value: Any
     own: Any
@@ -299,11 +299,11 @@ class InsteadOf(NamedTuple):
 
 
 class ChangeAnswer(NamedTuple):
-    """The answers that the rule gives have these fields, by their names, instead of their own.
+    """The answers of the rule have these fields, by name, instead of their own.
 
-    A value that stands `InsteadOf` another one changes only answers that have that. A field that an
-    answer does not have is set in each record that the answer contains; one that they do not have
-    either is left out. `parts.code` is a field of the records in `parts`.
+    An `InsteadOf` value changes only answers that have the other value. A field that an answer does
+    not have is set in each record that the answer contains, if the record has it. `parts.code` is a
+    field of the records in `parts`.
     """
 
     rule: str
@@ -353,7 +353,7 @@ def _shown(value: object) -> str:
 
 
 class SetBehaviour(NamedTuple):
-    """A behaviour holds that the version does not have, or does not hold that it has."""
+    """The version gains a behaviour that it lacks, or loses one that it has."""
 
     behaviour: str
     holds: bool
@@ -371,9 +371,10 @@ class SetBehaviour(NamedTuple):
 
 
 class FirstNumber(NamedTuple):
-    """What is numbered has another first number, and the next ones follow it.
+    """Numbers such as generations start at another first number.
 
-    The rules count as ever: what an implementation reveals is renumbered before it is compared.
+    The rules are unchanged: the numbers of an implementation are converted before they are
+    compared.
     """
 
     of: str
@@ -420,10 +421,10 @@ def edited(version: Version, edits: Iterable[Edit]) -> Version:
 
 
 def single_edits(version: Version, others: Iterable[Version]) -> Iterator[Edit]:
-    """Every edit that takes, exchanges or replaces one part of a version, in a fixed order.
+    """Every edit that drops, exchanges or replaces one part of a version, in a fixed order.
 
-    Of edits that come to the same version the first is given. Rules are replaced by those of the
-    `others`. What rules answer is not edited.
+    Of several edits that give the same version, the first is yielded. Rules are replaced by those
+    of the `others`. Answers are not edited.
     """
     found = {_content(version)}
     for edit in _single_edits(version, others):
@@ -449,7 +450,7 @@ def _single_edits(version: Version, others: Iterable[Version]) -> Iterator[Edit]
 
 
 def _content(version: Version) -> Hashable:
-    """What a version is made of, by names: equal for versions that behave in the same way."""
+    """The parts of a version, by name: equal for versions that behave the same."""
     tables = tuple(tuple(map(_content_of, table)) for table in version.tables.values())
     procedures = tuple(tuple(e.words for e in each) for each in version.procedures.values())
     return tables, procedures, version.behaviours

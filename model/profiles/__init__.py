@@ -1,11 +1,11 @@
-"""The versions of Kafka that the model has: their rules, the API versions they speak, defaults.
+"""The versions of Kafka in the model: their rules, supported API versions and defaults.
 
-All versions are made of the same rules, each of which says which versions have it. In 4.1, holding
-appends means something else than in 2.7: what is written takes effect at once, and answers wait
-until everything written before is committed, those of requests that write nothing too. Errors that
-are thrown do not wait, nor do JoinGroup and SyncGroup unless they wait for an append of their own;
-requests that only read see what is committed. (Kafka waits for offsets.commit.timeout.ms, 5 s, and
-then answers with an error. Here it waits without end.)
+All versions share the same rules; each rule lists the versions that have it. Held appends differ
+between 2.7 and 4.1. In 4.1 a record takes effect at once, and an answer waits until every record
+written before it is committed, even if its request writes nothing. Thrown errors do not wait.
+JoinGroup and SyncGroup wait only for their own appends. Requests that only read see what is
+committed. Kafka waits for offsets.commit.timeout.ms (5 s) and then answers with an error; the model
+has no such timeout.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from groupcheck.model.vocabulary import ErrorCode as E
 
 GENERATION: Final = "generation"  # what is numbered
 
-# In the order in which they are listed: APIs first, then what they share.
+# In the order of the listing: APIs first, then shared tables.
 PARTS: Final[tuple[Part, ...]] = tuple(
     part
     for module in (
@@ -84,7 +84,7 @@ _GROUP_ERRORS_2_7: Final = {
     E.REQUEST_TIMED_OUT: E.REBALANCE_IN_PROGRESS,
     **dict.fromkeys(_TOO_LARGE, E.UNKNOWN_SERVER_ERROR),
 }
-# And of OffsetCommit (2.7 GroupMetadataManager.scala:430).
+# The answer of OffsetCommit (2.7 GroupMetadataManager.scala:430).
 _COMMIT_ERRORS_2_7: Final = {
     **_UNAVAILABLE,
     **_ELSEWHERE,
@@ -192,7 +192,7 @@ PROFILES: Final[Mapping[str, Profile]] = {
                 "Heartbeat": 4,
                 "LeaveGroup": 5,
                 "OffsetCommit": 9,
-                # Versions 8 and 9 ask for several groups at a time, which is another record.
+                # Requests of versions 8 and 9 name several groups, in another record.
                 "OffsetFetch": 7,
                 "DescribeGroups": 6,
                 "TxnOffsetCommit": 5,

@@ -1,8 +1,8 @@
-"""Minor versions of Kafka that behave as none of the `PROFILES`, each as edits of the nearest one.
+"""Minor versions of Kafka that differ from all `PROFILES`, each as edits of the nearest one.
 
-They are for the check of brokers: TLC has no text of them, and no implementation is written for
-them. A source `FILE:LINE of TAG` is a line of the oldest release that has the behaviour; rules
-without an edit have the source of the profile that they are taken from.
+They serve to check brokers: they have no PlusCal text and no implementation. A source `FILE:LINE of
+TAG` is a line of the oldest release that has the behaviour; rules without an edit have the source
+of their profile.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ def _leaves_first_timers(version: Version) -> Version:
 
 
 def _returns_without_timer(version: Version) -> Version:
-    """The version that starts no timer for a new static member that comes back."""
+    """The version that starts no timer when a new static member rejoins."""
     (replace,) = _effects(version, "join/static-preparing")
 
     def apply(step: Step, request: Request) -> None:
@@ -121,7 +121,7 @@ def _returns_without_timer(version: Version) -> Version:
 
 
 def _forgets_refused(version: Version) -> Version:
-    """The version in which only what is stored of an OffsetCommit is pending."""
+    """The version in which only the stored partitions of an OffsetCommit are pending."""
     for rule in ("commit/simple-no-group", "commit/simple-empty", "commit/member"):
         *others, store = _effects(_OLD, rule)
         edit = ReplaceEffects(rule, (*others, Effect(store.words, _without_refused(store))))
@@ -344,7 +344,7 @@ def _profile(name: str, minors: str, more: Mapping[str, int]) -> Profile:
             version = edit(version)
     max_versions = {**base.max_versions, **more}
     changed = base._replace(name=name, kafka=f"Apache Kafka {minors}", max_versions=max_versions)
-    # Before 2.6 Kafka fails at a static member that has come back without the group's protocol.
+    # Before 2.6 Kafka throws an exception if a static member rejoins without the group's protocol.
     return changed.of(version)._replace(impossible=(RuntimeError,) if name < "2.6" else ())
 
 
