@@ -20,11 +20,11 @@ from groupcheck.properties.sequence import Sequence
 if TYPE_CHECKING:
     from groupcheck.properties.verify import Verification
 
-# How often a sequence is tried: the port may choose otherwise the next time.
+# How often a sequence is tried: the port may choose another outcome the next time.
 CHANCES: Final = 3
 
-# How many tests may hang while instances are toured, and as many again while findings are made
-# minimal: each is waited for.
+# How many tests may hang during the tours, and again while findings are made minimal. Each costs
+# its time limit.
 MOST_HANGS: Final = 3
 
 # Runs a sequence again, and returns what it finds.
@@ -32,9 +32,9 @@ Replay = Callable[[Sequence], Finding | None]
 
 
 class Replayer(NamedTuple):
-    """How sequences are run again: `replays` returns what each finds, `each` does all of a list.
+    """How sequences are run again: `replays` returns the finding of each, `each` processes a list.
 
-    Where the same sequence may end otherwise (`varies`), a finding that does not recur is dropped.
+    If the outcome of a sequence may vary (`varies`), a finding that does not recur is dropped.
     """
 
     replays: Callable[[list[Sequence]], Iterable[Finding | None]]
@@ -63,7 +63,7 @@ def one_by_one(run: Verification) -> Iterator[Replayer]:
 def concurrently(
     run: Verification, concurrent: int, once: Replay | None = None
 ) -> Iterator[Replayer]:
-    """Sequences run at the same time, on a real clock.
+    """Sequences run concurrently, on a real clock.
 
     `once` replays a sequence, by default on a port of its own.
     """
@@ -84,7 +84,7 @@ def concurrently(
 def minimise(run: Verification, how: Replayer) -> None:
     """Replace each finding by the shortest one that has the same key.
 
-    What is tried for one finding may be a shorter trace of another one.
+    A sequence tried for one finding may be a shorter trace of another one.
     """
     raw = [finding for finding in run.kept() if finding is not run.minimal.get(finding.key)]
     if not raw:
@@ -95,7 +95,7 @@ def minimise(run: Verification, how: Replayer) -> None:
     def smallest(finding: Finding) -> None:
         trial = _trial(how, lambda found: found.key == finding.key, partial(keep, others))
         small: Finding | None = shrink(finding, trial, run.graphs)
-        if small is finding and how.varies:  # no replay found it again: was it an accident?
+        if small is finding and how.varies:  # no replay found it again
             small = trial([finding.sequence] * CHANCES)
         if small is None:
             del run.findings[finding.key]
@@ -128,7 +128,7 @@ def conclude(run: Verification, how: Replayer) -> None:
         trial = _trial(how, lambda other: _is_same(run, finding, other))
         small = shrink(finding, trial, run.graphs) if finding.cause else finding
         if not how.varies:
-            # A rule that the port lacks is in no graph with the deviations.
+            # The graph with the deviations has no rule that the port lacks.
             graphs = dict.fromkeys([*run.kafka_graphs, *run.graphs])
             small = canonicalise(small, trial, list(graphs))
         small = _excusing_least(run, small._replace(cause=finding.cause))
@@ -146,7 +146,7 @@ def _is_same(run: Verification, finding: Finding, other: Finding) -> bool:
 
 
 def _excusing_least(run: Verification, finding: Finding) -> Finding:
-    """The finding with the fewest other deviations that its sequence needs to be excused."""
+    """The finding with the fewest other deviations that its sequence needs."""
     *before, _last = finding.exchanges or (None,)
     test = ObservedTest.of(finding)._replace(exchanges=tuple(before))
     excused = finding.sequence.deviations
@@ -160,7 +160,7 @@ def _excusing_least(run: Verification, finding: Finding) -> Finding:
 
 
 def _with_excused(run: Verification, finding: Finding, excused: Deviations) -> Finding:
-    """The finding as it is if only these deviations are excused."""
+    """The finding if only these deviations are allowed."""
     if excused == finding.sequence.deviations:
         return finding
     if finding.failure is not None:

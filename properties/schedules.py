@@ -1,4 +1,4 @@
-"""Schedules: what a verification does on its port. A long run has its own (`long_runs.long_run`).
+"""Schedules: the order of a verification's tests. Long runs have their own (`long_runs.long_run`).
 
 In virtual time: tours of every instance, random walks, and the Hypothesis state machine. On a real
 clock: many concurrent tours of one instance. After each, deviations that explain the findings are
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 # Explores, tests, and makes the findings of the verification minimal.
 Schedule = Callable[["Verification"], None]
 
-# The longest initial delay of a broker on a real clock: each test waits for it several times.
+# The longest initial delay on a real clock; each test waits for it several times.
 LONGEST_DELAY_MS: Final = 60_000
 
-# The concurrent tests on a real clock, which wait most of the time.
+# The number of concurrent tests on a real clock; they wait most of the time.
 CONCURRENT: Final = 48
 
 
@@ -69,13 +69,13 @@ def _adopt(run: Verification) -> bool:
 
 
 class _SharedBrokerFailedError(Exception):
-    """One of the tests that run at the same time has made their broker fail."""
+    """One of the concurrent tests made their broker fail."""
 
 
 def real_time(run: Verification) -> None:
     """Verify a port on a real clock, with concurrent tests.
 
-    If one of them makes their broker hang or end, they start again, each on a broker of its own.
+    If one of them makes the broker hang or end, all start again, each on its own broker.
     """
     try:
         _real_time(run, share=True)
@@ -104,7 +104,7 @@ def _real_time(run: Verification, *, share: bool) -> None:
 
 
 def _tour_concurrently(run: Verification, *, share: bool) -> bool:
-    """Tour the one instance with concurrent tests; whether transitions are left to be tried."""
+    """Tour the instance with concurrent tests. Returns whether transitions are left to be tried."""
     (coverage,) = run.coverages.values()
     settings = run.settings
     done = run.progress("sequences on a real clock", settings.examples)

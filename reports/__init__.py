@@ -1,1 +1,1 @@
-"""Results as something a person or a CI reads."""
+"""Results in the formats that people and CI systems read."""

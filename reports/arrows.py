@@ -26,7 +26,7 @@ class Witness(NamedTuple):
 
 
 class Reason(NamedTuple):
-    """A rule that causes a group transition: on how many transitions, and how many are covered."""
+    """A rule that causes a group transition, with the numbers of all and of covered transitions."""
 
     rule: VersionRule
     transitions: int
@@ -44,17 +44,17 @@ class Reasoned(NamedTuple):
 
     @property
     def transitions(self) -> int:
-        """On how many transitions, counted once for each reason."""
+        """The number of transitions, counted once for each reason."""
         return sum(reason.transitions for reason in self.reasons)
 
     @property
     def covered(self) -> int:
-        """How many of them are covered."""
+        """The number of them that are covered."""
         return sum(reason.covered for reason in self.reasons)
 
     @property
     def diverged(self) -> int:
-        """How many of them had an answer that is not allowed."""
+        """The number of them with an answer that is not allowed."""
         return sum(reason.diverged for reason in self.reasons)
 
     @property

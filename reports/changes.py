@@ -1,4 +1,4 @@
-"""Compares a result with a baseline: findings that are new, known or gone, and lost coverage."""
+"""Compares a result with a baseline: new, known and fixed findings, and lost coverage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Lost(NamedTuple):
 
     @property
     def how_many(self) -> str:
-        """How many there are, as text."""
+        """The number of transitions, as text."""
         return counted(len(self.transitions), "transition")
 
 
@@ -40,7 +40,7 @@ class Changes(NamedTuple):
 
     @property
     def fails(self) -> bool:
-        """Whether CI is to fail."""
+        """Whether CI should fail."""
         return bool(self.new or (self.lost and self.lost_fails))
 
 

@@ -38,7 +38,7 @@ def in_lines(code: Code) -> list[str]:
 
 
 def not_run(code: Code) -> Iterator[str]:
-    """Each function with a line that never ran, or a branch that was never taken."""
+    """Each function with an uncovered line or branch."""
     for file, function in code.functions:
         parts = []
         if function.never:

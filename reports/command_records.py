@@ -28,7 +28,7 @@ class Took(NamedTuple):
 
 
 class Replayed(NamedTuple):
-    """The result of a trace replayed on a port, or of a recording checked without a port.
+    """The result of replaying a trace on a port, or of checking a recording without a port.
 
     `steps` of its `groups` conform; `lines` say what was not checked.
     """

@@ -9,7 +9,7 @@ from groupcheck.properties.result import InstanceCoverage, Outage, Stage
 from groupcheck.reports.formatting import counted, wrapped
 from groupcheck.reports.record import ResultRecord, Run
 
-# Of the transitions that a run has covered at its end.
+# Shares of the transitions that a run has covered at its end.
 SHARES: Final = (0.5, 0.9, 1.0)
 
 
@@ -47,7 +47,7 @@ def _run(run: Run) -> Iterator[str]:
 
 
 def _instance(instance: InstanceCoverage) -> Iterator[str]:
-    """What the summary does not have."""
+    """The details that the summary omits."""
     counts, tours = instance.transitions, instance.tours
     requests, others = counts.requests_covered, counts.covered - counts.requests_covered
     yield f"{instance.label}: depth {instance.depth}"

@@ -18,7 +18,7 @@ FORMAT: Final = 1
 
 
 class MalformedDeviationsError(Exception):
-    """A file does not hold known deviations of that version; the message says why."""
+    """A file has no known deviations of that version; the message says why."""
 
 
 class Entry(Cause, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -55,10 +55,10 @@ def as_text(saved: ResultRecord) -> str:
 
 
 def read(path: Path, profile: Profile) -> tuple[KnownDeviation, ...]:
-    """The known deviations that a file holds.
+    """The known deviations in a file.
 
     Raises:
-        MalformedDeviationsError: it holds none, or those of another version.
+        MalformedDeviationsError: it has none, or those of another version.
         OSError: it cannot be read.
     """
     try:

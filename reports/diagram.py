@@ -28,7 +28,7 @@ MOST_STEPS: Final = 100
 
 
 def diagram(finding: Finding) -> Diagram:
-    """The diagram of a finding. Long labels are cut; the text has all of them."""
+    """The diagram of a finding. Long labels are cut; the text of the finding has them in full."""
     names, shown, numbers = Labels.of(finding)
     events: list[Event] = []
     skipped = max(len(finding.exchanges) - MOST_STEPS, 0)

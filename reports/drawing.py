@@ -1,4 +1,4 @@
-"""What pictures have in common: SVG elements, and an estimate of the width of text."""
+"""Shared code of pictures: SVG elements, and an estimate of the width of text."""
 
 from __future__ import annotations
 

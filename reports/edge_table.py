@@ -1,7 +1,7 @@
 """The transitions of a result as columns of numbers, for the table of the HTML page.
 
-Each text is there once; a row has the numbers of its texts. This takes a few megabytes for a
-hundred thousand rows, ten times less than objects.
+Each text is stored once; a row has the numbers of its texts. A hundred thousand rows take a few
+megabytes, a tenth of the size of objects.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Why an answer is not correct: the rules by which it would be, and the property it violates."""
+"""Why an answer is wrong: the rules by which it would be correct, and the property it violates."""
 
 from __future__ import annotations
 

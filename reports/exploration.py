@@ -111,7 +111,7 @@ def _sizes(components: list[Component] | None) -> str:
     return f"{len(sizes)} of {span}"
 
 
-# The most instances side by side in a table of the width of a screen.
+# The most instances side by side in a table that fits on a screen.
 MOST_COLUMNS: Final = 4
 
 

@@ -59,7 +59,7 @@ def _violated(each: Counterexample) -> record.FindingRecord:
 
 
 def as_record(exploration: Exploration, broken: list[Counterexample] | None) -> record.Exploration:
-    """The same as the section of a result record."""
+    """The exploration as a section of a result record."""
     settings, witness = exploration.settings, exploration.witness
     arrows = sorted(exploration.projection.arrows.items())
     return record.Exploration(
@@ -78,7 +78,7 @@ def as_record(exploration: Exploration, broken: list[Counterexample] | None) -> 
 
 
 def as_json(exploration: Exploration, broken: list[Counterexample] | None = None) -> dict[str, Any]:
-    """The same as JSON, with the traces to violated properties; `format` is its version."""
+    """The exploration as JSON, with the traces to violated properties; `format` is its version."""
     profile = exploration.settings.profile
     violations = [
         {

@@ -1,6 +1,6 @@
-"""Explores the instances of a result again, to name the transitions that it counts.
+"""Explores the instances of a result again, since a result only counts transitions.
 
-The digest says whether the model is still the same. If it is not, the instance has no graph.
+If the digest shows that the model has changed, the instance has no graph.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Known(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The instance, as coverage files name it."""
+        """The name of the instance in coverage files."""
         return self.result.label
 
     @property
@@ -39,7 +39,7 @@ class Known(NamedTuple):
 
 
 class Again(NamedTuple):
-    """The instances whose graphs are known, and the names of those whose model has changed."""
+    """The instances with known graphs, and the names of those whose model has changed."""
 
     known: tuple[Known, ...]
     unknown: tuple[str, ...]

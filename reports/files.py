@@ -46,7 +46,7 @@ def sweep(directory: Path) -> None:
     Raises:
         OSError: a file cannot be removed.
     """
-    # Without a result, a page and a JUnit file are those of another program.
+    # If there is no result, another program wrote the page and the JUnit file.
     others = set[str]() if (directory / NAME).exists() else {PAGE, JUNIT}
     for path in directory.iterdir():
         if OURS.fullmatch(path.name) and path.name not in others and not path.is_dir():

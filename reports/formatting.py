@@ -1,6 +1,6 @@
 """Formats counts, durations, names, and text in columns.
 
-Text of a port may be anything: control characters are escaped, and long text is cut.
+A port may return any text: control characters are escaped, and long text is cut.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ MOST_OF_A_VALUE: Final = 200
 MOST_OF_A_LINE: Final = 2_000
 
 WIDTH: Final = 100
-HEAD: Final = 11  # of a line of a summary: what the rest is about
+HEAD: Final = 11  # of the label of a summary line
 
 # Names that need no quotes.
 PLAIN: Final = re.compile(r"(?!null$)[A-Za-z0-9._-]{1,80}")

@@ -1,4 +1,4 @@
-"""A result as annotations of GitHub Actions: workflow commands, one a line.
+"""A result as annotations of GitHub Actions: workflow commands, one per line.
 
 GitHub shows at most ten errors and ten warnings of a step; new findings come first.
 """

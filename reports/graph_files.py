@@ -1,6 +1,6 @@
 """The files of an explored instance: GraphML, DOT and JSON; of a witness: ITF and a trace.
 
-The JSON has all of a state and a transition, the other two have them as text.
+The JSON has every field of states and transitions; the other two have them as text.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The result of a history as text: the longest allowed order, and why no operation follows."""
+"""The result of a history as text: the longest allowed order, and why no operation can follow."""
 
 from __future__ import annotations
 
@@ -128,6 +128,6 @@ def _refusal(
 
 
 def _because(profile: Profile, fired: tuple[str, ...]) -> str:
-    """The rules as text, except for the passing of time and the completion of appends."""
+    """The rules as text, without those for the passing of time and the completion of appends."""
     rules = [profile.rules[name] for name in fired if name not in {"time/pass", "log/release"}]
     return "; ".join(f"{rule.words} [{rule.source}]" for rule in rules)

@@ -198,7 +198,7 @@ def _finding(finding: FindingRecord, *, known: bool) -> Finding:
 
 
 def _guards(saved: ResultRecord) -> list[Guard]:
-    """The rules that were never applied first, then by name."""
+    """Sorted: the rules that were never applied first, then by name."""
     if saved.rules is None:
         return []
     rules = EVERY_PROFILE[saved.profile].rules if saved.profile in EVERY_PROFILE else {}
@@ -216,7 +216,7 @@ def _guards(saved: ResultRecord) -> list[Guard]:
 
 
 def _notes(saved: ResultRecord) -> list[str]:
-    """What the run did not do or report."""
+    """The tests and findings that the run did not do or report."""
     notes = {
         "Not supported by the port": ", ".join(saved.unsupported),
         "Assumed defaults that the broker does not report": ", ".join(saved.assumed_defaults),

@@ -22,7 +22,7 @@ def group_field(group: Group | None, field: str, names: Names) -> str:
 
 
 def view_field(view: GroupView | None, field: str, names: Names) -> str:
-    """A field of a group as the port shows it."""
+    """A field of a group as the port reports it."""
     if view is None:
         return "absent: the port reports no such group"
     return _field(view, field, names)

@@ -2,8 +2,7 @@
 
 A state has the variables of the model (`group`, `holding`, `appends` and so on) and the step that
 led to it: `input`, `answers` and `rules`. In the trace of a finding `observed` has the answers of
-the port. The encoding follows from the types: an optional value is a list of none or one, bytes are
-base64.
+the port. The types give the encoding: an optional value is a list of none or one, bytes are base64.
 """
 
 from __future__ import annotations

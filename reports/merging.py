@@ -17,7 +17,7 @@ from groupcheck.reports.terminal import verdict
 
 Key = tuple[str, int, tuple[tuple[str, int], ...]]
 
-# The counts of a check that add up; and how many groups that rebalance often it lists.
+# The counts of a check that are added; and the number of listed groups that rebalance often.
 COUNTS: Final = ("groups", "accepted", "rejected", "undecided", "events", "events_checked")
 MOST_OFTEN: Final = 3
 
@@ -94,7 +94,7 @@ def _kafka(saved: ResultRecord) -> str:
 
 
 def key(instance: InstanceCoverage) -> Key:
-    """What identifies an instance: its name, its members, and the broker's settings."""
+    """The identity of an instance: its name, its members, and the broker's settings."""
     return instance.name, instance.members, tuple(sorted(instance.broker.items()))
 
 
@@ -122,7 +122,7 @@ def _instances(several: Sequence[Named]) -> tuple[InstanceCoverage, ...]:
 
 
 def _united(several: list[InstanceCoverage]) -> InstanceCoverage:
-    """The same instance of several runs; there is no lower bound for all their tours."""
+    """The same instance of several runs; their tours together have no lower bound."""
     if len(several) == 1:
         return several[0]
     outcomes = united_outcomes(each.outcomes for each in several)
@@ -141,7 +141,7 @@ def _united(several: list[InstanceCoverage]) -> InstanceCoverage:
 
 
 def _pairs(each: Iterable[ResultRecord]) -> tuple[Pairs, ...]:
-    """The pairs of each instance by the run that covered most: a result does not name the pairs."""
+    """The pairs of each instance in the run that covered most; results do not name pairs."""
     found: dict[str, Pairs] = {}
     for pairs in (pairs for saved in each for pairs in saved.pairs):
         known = found.get(pairs.instance)

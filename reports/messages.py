@@ -177,7 +177,7 @@ def _details(request: Request, names: Names) -> str:
 
 
 def _partitions(topics: Iterable[Any], said: Callable[[Any], str] = lambda _partition: "") -> str:
-    """The partitions of topics, each followed by what is said of it."""
+    """The partitions of topics, each followed by its text."""
     return _by_topic(
         (topic.name, [f"{each.partition_index}{said(each)}" for each in topic.partitions])
         for topic in topics

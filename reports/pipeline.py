@@ -72,7 +72,7 @@ def checked(
 def rejected_said(row: Any, finding: Finding | None) -> str:  # noqa: ANN401 - a row
     """A rejected group as one line."""
     what = title(finding) if finding else f"violates the rule {row.reason}"
-    if row.kind in OF_LOGS:  # the reason has the place, the line and the expected lines
+    if row.kind in OF_LOGS:  # the reason has the position, the line and the expected lines
         return f"rejected   group {shown(row.group_id)} at {row.reason}"
     return f"rejected   group {shown(row.group_id)} at {row.source}:{row.line}: {what}"
 

@@ -1,4 +1,4 @@
-"""Progress on standard error: bars on a terminal, else lines; and each finding in a line."""
+"""Progress on standard error: bars on a terminal, else lines; and each finding as a line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ INTERVAL_S: Final = 10.0  # between two lines
 
 
 class Bars:
-    """One bar at a time: the next phase ends the one before."""
+    """One bar at a time: the next phase ends the previous one."""
 
     def __init__(self) -> None:
         self._bar: tqdm[Any] | None = None
@@ -38,7 +38,7 @@ class Bars:
     def __call__(self, what: str, total: int | None) -> Callable[[int], None]:
         """Begin a phase."""
         self._end()
-        nowhere = sys.stderr is None or None  # None: tqdm looks whether it is a terminal
+        nowhere = sys.stderr is None or None  # None: tqdm checks whether it is a terminal
         bar: tqdm[Any] = tqdm(total=total, desc=what, disable=nowhere, leave=False, unit="")
         self._bar = bar
         count = 0

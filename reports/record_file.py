@@ -17,7 +17,7 @@ MOST_BYTES: Final = 256 * 1024 * 1024  # such as /dev/zero has no end
 
 
 class MalformedResultError(ValueError):
-    """A file is not a result of groupcheck, or not one that this version reads."""
+    """A file is not a result of groupcheck, or not one that this version can read."""
 
 
 def as_text(saved: ResultRecord) -> str:

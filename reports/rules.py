@@ -1,4 +1,4 @@
-"""The rule tables as text: what a version does, how two versions differ, and a page of all."""
+"""The rule tables as text: of one version, the difference of two, and a page of all."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Selection(NamedTuple):
 
 
 def areas() -> tuple[str, ...]:
-    """The areas of the rules: the APIs first, then what they share."""
+    """The areas of the rules: the APIs first, then shared ones."""
     return tuple(dict.fromkeys(part.area for part in PARTS))
 
 
@@ -74,7 +74,7 @@ def states() -> tuple[str, ...]:
 
 
 def missing_state(profile: Profile, state: str | None) -> str | None:
-    """A sentence if a version does not have the state: where its groups are instead."""
+    """A sentence if a version does not have the state: the state of its groups instead."""
     if state != GroupState.EMPTY or not EMPTY_IS_DEAD.holds_in(profile.version):
         return None
     return f"{profile.kafka}: {EMPTY_IS_DEAD.words}; see --state Dead, Stable and none"
@@ -120,7 +120,7 @@ def _with_source(version: Version, part: Guard | Effect) -> str:
 def _expanded(
     version: Version, effects: Iterable[Effect], depth: int = 0
 ) -> Iterator[tuple[int, Effect]]:
-    """The effects, each procedure followed by what the version has of it."""
+    """The effects, each procedure followed by its effects in the version."""
     for effect in effects:
         yield depth, effect
         called = getattr(effect.apply, "__self__", None)
@@ -184,7 +184,7 @@ def _difference_of(
 
 
 def _shared_rule(one: Profile, other: Profile, rule: VersionRule) -> list[str]:
-    """A rule that two versions share: its sources, and what it does."""
+    """A rule that two versions share: its sources and effects."""
     found = [each.rules[rule.id] for each in (one, other)]
     cited = ", ".join(dict.fromkeys(_short(each.source) for each in found))
     effects = "; ".join(effect.words for effect in found[0].effects)
@@ -315,7 +315,7 @@ def _shared(
     sources: Sources,
     own: dict[str, list[str]],
 ) -> str:
-    """What all versions of a rule have, as one cell; what only some have goes into `own`."""
+    """The parts that all versions of a rule share, as one cell; other parts go into `own`."""
     shared = []
     for part in parts:
         words = part.words

@@ -18,7 +18,7 @@ ABSENT: Final = "no answer"
 
 
 def states(finding: Finding) -> tuple[dict[str, str], ...]:
-    """The model's states before the first step and after each; the last is the one Kafka has."""
+    """The model's states before the first step and after each; the last is Kafka's."""
     initial, outcomes = reconstruct(finding)
     labels = Labels.of(finding)
     words = _Words(labels.letters, labels.steps)

@@ -1,6 +1,6 @@
 """Lays out and draws the state graph of a group: its states, transitions and their rules.
 
-The states are on a ring, so that no arrow passes behind a state and no layout engine is needed.
+The states lie on an ellipse, so that no arrow passes behind a state. No layout engine is needed.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ STYLE: Final = """
 
 
 class GraphArrow(NamedTuple):
-    """An arrow to be drawn: its reasons, the most frequent first, how wide, and in which colour."""
+    """An arrow to draw: its reasons, the most frequent first, its width and its colour."""
 
     source: str
     target: str
@@ -77,7 +77,7 @@ class _Box(NamedTuple):
 
 
 def as_svg(arrows: Iterable[GraphArrow], title: str) -> str:
-    """The graph as an SVG document, complete in itself."""
+    """The graph as a standalone SVG document."""
     root = element(arrows, title)
     root.set("xmlns", "http://www.w3.org/2000/svg")
     style = Element("style")
@@ -134,7 +134,7 @@ def _node_box(name: str, place: complex) -> _Box:
 def _arrow(
     root: Element, number: int, arrow: GraphArrow, at: dict[str, complex], taken: list[_Box]
 ) -> None:
-    """A curve that bends to its own side, so that the way back does not lie upon it."""
+    """A curve that bends to one side, so that the opposite arrow does not overlap it."""
     start, end = at[arrow.source], at[arrow.target]
     aside = -1j * (end - start) / abs(end - start)
     control = (start + end) / 2 + 2 * BEND * aside
@@ -160,7 +160,7 @@ def _written(point: complex) -> str:
 
 
 def _leaves(box: _Box, inside: complex, outside: complex) -> complex:
-    """Where the line from a point in a box to one out of it crosses its border."""
+    """The point at which the line from a point in a box to one outside crosses its border."""
     way = outside - inside
     across = (box.right - box.left) / 2 / abs(way.real) if way.real else math.inf
     down = (box.bottom - box.top) / 2 / abs(way.imag) if way.imag else math.inf
@@ -170,7 +170,7 @@ def _leaves(box: _Box, inside: complex, outside: complex) -> complex:
 def _label(
     group: Element, arrow: GraphArrow, curve: tuple[complex, complex, complex], taken: list[_Box]
 ) -> None:
-    """The reasons, at the first place along the curve where they hide nothing."""
+    """The reasons, at the first position along the curve where they overlap nothing."""
     lines = list(arrow.reasons[:MOST_REASONS])
     if rest := len(arrow.reasons) - len(lines):
         lines.append(f"and {rest} more")
@@ -194,7 +194,7 @@ def _label_box(lines: list[str], middle: complex) -> _Box:
 
 
 def _along(curve: tuple[complex, complex, complex], part: float) -> complex:
-    """The point of a quadratic curve after that part of it."""
+    """The point of a quadratic curve at that fraction of its parameter."""
     rest = 1 - part
     first, control, last = curve
     return rest * rest * first + 2 * rest * part * control + part * part * last

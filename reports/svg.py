@@ -58,7 +58,7 @@ class _Drawing:
         self.y = float(MARGIN)
 
     def text(self) -> str:
-        """All of it, drawn from the top."""
+        """The whole diagram, drawn from the top."""
         paper = self._shape("rect", "paper", x=0, y=0, width=self.width)
         for line in broken(self.diagram.title, 0.92 * (self.width - 2 * MARGIN)):
             self.y += LINE

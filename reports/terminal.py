@@ -162,7 +162,7 @@ def _verdict(result: ResultRecord) -> str:
 
 
 def _whole(result: ResultRecord) -> str:
-    """What the other transitions are, if no test could cover more of them."""
+    """The reasons for the other transitions, if no test could cover more of them."""
     counts = [each.transitions for each in result.instances]
     if result.covered == result.transitions or any(
         each.unsupported or each.diverged or each.untried for each in counts

@@ -46,7 +46,7 @@ KINDS = {"answered too early": "answered; Kafka would still be waiting"}
 
 
 class Labels(NamedTuple):
-    """What the members and requests of a finding are called.
+    """The names of the members and requests of a finding.
 
     `letters` are those of members by symbol, `shown` also by the port's member ids; `steps` has the
     step of each request, from 1.
@@ -159,7 +159,7 @@ def _answers(exchange: Exchange, labels: Labels, *, silent_is_odd: bool) -> list
 
 
 def _cause(finding: Finding) -> list[str]:
-    """The rules that a deviation is about, and the difference by which the last step shows it."""
+    """The rules that a deviation edits, and the difference by which the last step shows it."""
     if finding.cause is None:
         return []
     return [*map(_stated, rules_of(finding)), f"Seen: {_difference_in_a_line(finding)}"]
@@ -172,9 +172,9 @@ def _stated(rule: VersionRule) -> str:
 
 
 def rules_of(finding: Finding) -> list[VersionRule]:
-    """Kafka's rules that the deviation of a finding is about, or a procedure or a behaviour.
+    """Kafka's rules, procedure or behaviour that the deviation of a finding edits.
 
-    What the version does not have is without a source.
+    A part that the version lacks has no source.
     """
     version = finding.sequence.profile
     known = EVERY_PROFILE[version].rules

@@ -29,7 +29,7 @@ from groupcheck.reports.text import rules_of, story, title
 
 NOTHING: Final = ProfileCovered({}, frozenset())
 
-# A state takes about 7 kB: a finding with more steps, as in the log of a group, has none.
+# A state takes about 7 kB, so a finding with more steps, as in the log of a group, has no states.
 MOST_STEPS: Final = 300
 
 replace = msgspec.structs.replace

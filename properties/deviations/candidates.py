@@ -1,4 +1,4 @@
-"""The edits that may explain a finding, in stages: the simplest first."""
+"""The edits that may explain a finding, in stages, the simplest first."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ from groupcheck.properties.ports.numbering import first_generation, revealed_gen
 
 
 class Stage(IntEnum):
-    """Which edits are tried, the simplest first."""
+    """A stage of edits, the simplest first."""
 
     NUMBERS = auto()  # another first generation
     OWN = auto()  # of the rules that Kafka applies in the last step
     CERTAIN = auto()  # other fields of the answer
-    NEAR = auto()  # of the rules beside them
+    NEAR = auto()  # of the other rules of their tables
     FAR = auto()  # of all other rules that the test tries
-    INSTEAD = auto()  # rules beside them before them, or what those do
+    INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     VAGUE = auto()  # fields of the answer that may have any value
     PAIRS = auto()
-    WIDE = auto()  # those before that take other rules out of reach
+    WIDE = auto()  # edits of earlier stages that make other rules unreachable
 
 
-# Of all findings, before any is explained by other stages.
+# Tried on all findings before any other stage is.
 SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.VAGUE)
 REST: Final = tuple(stage for stage in Stage if stage not in SIMPLE)
 EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR)
 
 
 def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Profile) -> list[Edit]:
-    """The edits of a stage that may explain a finding, of the single `edits` of the rules."""
+    """The edits of a stage that may explain a finding, from the single `edits` of the rules."""
     applied = {rule for outcome in finding.allowed for rule in outcome.fired}
     beside = _rules_beside(finding, model.version)
     found: Iterable[Edit] = ()
@@ -75,7 +75,7 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
 
 
 def _exchanged(applied: set[str], version: Version) -> Iterator[Exchange]:
-    """A later rule of the table before one that was applied."""
+    """Exchanges of a later rule of the table with one that was applied."""
     for table in version.tables.values():
         for first, second in combinations((rule.id for rule in table), 2):
             if first in applied:
@@ -88,9 +88,9 @@ def _instead(applied: set[str], beside: set[str]) -> Iterator[Instead]:
 
 
 def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
-    """The first generation of the port, if its answer shows another generation than is allowed.
+    """The first generation of the port, if its answer has a generation that is not allowed.
 
-    Else the first one that the test reveals, if it is another one.
+    Else the first one that the test reveals, if it differs.
     """
     first = first_generation(finding.sequence.model)
     for difference in finding.rejection.differences if finding.rejection else ():
@@ -125,7 +125,7 @@ def _rules_beside(finding: Finding, version: Version) -> set[str]:
 
 
 def changed_answers(finding: Finding) -> Iterator[ChangeAnswer]:
-    """The changes of an answer by which an outcome would be what was observed."""
+    """The changes of an answer that turn an outcome into what was observed."""
     if finding.rejection is None:
         return
     for outcome, difference in zip(
@@ -156,7 +156,7 @@ def _always(change: InsteadOf) -> object:
 
 
 def _where_it_was(change: InsteadOf) -> object:
-    """The change, unless it is of a list, which hardly ever comes again."""
+    """The change, unless it is of a list, which hardly ever recurs."""
     return change.value if isinstance(change.own, tuple) else change
 
 

@@ -1,4 +1,4 @@
-"""Deviations of a port: edits of a profile, by which what the port does is allowed."""
+"""Deviations of a port: edits of a profile that allow what the port does."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from groupcheck.model.edits import MalformedEditError, from_json
 from groupcheck.model.engine.edits import Edit, UnknownPartError
 from groupcheck.model.step import Profile
 
-# Profiles with edits: a port has few, and each test of a verification needs the same.
+# A port has few edited profiles, and each test of a verification uses the same one.
 _EDITED: Final[dict[tuple[str, ...], Profile]] = {}
 MOST_KEPT: Final = 10_000
 
@@ -18,7 +18,7 @@ def deviating(profile: Profile, deviations: tuple[Edit, ...]) -> Profile:
     """The profile with these deviations.
 
     Raises:
-        UnknownPartError: two of them exclude each other, or the profile lacks what one is about.
+        UnknownPartError: two of them exclude each other, or the profile lacks an edited part.
     """
     if not deviations:
         return profile
@@ -32,10 +32,10 @@ def deviating(profile: Profile, deviations: tuple[Edit, ...]) -> Profile:
 
 
 def deviations_of(profile: Profile, data: object) -> tuple[Edit, ...]:
-    """The deviations that a JSON list holds.
+    """The deviations in a JSON list.
 
     Raises:
-        MalformedEditError: it is none, or the deviations exclude each other.
+        MalformedEditError: an item is no deviation, or the deviations exclude each other.
     """
     if not isinstance(data, list):
         msg = f"expected a list of edits, got {shown(data)}"

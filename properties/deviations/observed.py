@@ -1,4 +1,4 @@
-"""What tests of a port have shown, by which deviations are checked."""
+"""The observations of a port's tests, against which deviations are checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import Checks, FoundError
 from groupcheck.properties.tolerances import Tolerances
 
-MOST_TRANSITIONS: Final = 400  # covered ones of each rule, by which a deviation is checked
+MOST_TRANSITIONS: Final = 400  # covered ones of each rule, which a deviation has to allow
 
 
 class ObservedTest(NamedTuple):
@@ -36,7 +36,7 @@ class ObservedTest(NamedTuple):
     broker: Mapping[str, int]
     exchanges: tuple[Exchange, ...]
     tolerances: Tolerances | None = None
-    first_generation: int = 1  # by which the generations in the exchanges are counted
+    first_generation: int = 1  # the generation from which the exchanges count
 
     @classmethod
     def of(cls, finding: Finding) -> ObservedTest:
@@ -47,7 +47,7 @@ class ObservedTest(NamedTuple):
         return cls(finding.sequence.broker, finding.exchanges, tolerances, first)
 
     def exchanges_of(self, model: Profile) -> Iterator[tuple[Input, Observation]]:
-        """The exchanges, with the numbers that the generations have in a model."""
+        """The exchanges, with the generations renumbered for a model."""
         shift = first_generation(model) - self.first_generation
         return (renumbered(given, seen, shift) for given, seen in self.exchanges)
 
@@ -62,7 +62,7 @@ class ObservedTest(NamedTuple):
         return True
 
     def tried(self, model: Profile) -> set[str]:
-        """The rules that Kafka or a model applies in the test, those beside, and the procedures."""
+        """The rules that Kafka or a model applies, the rest of their tables, and procedures."""
         kafka = EVERY_PROFILE[model.name]
         applied = self.applied(model, kafka)
         tables = (frozenset(rule.id for rule in table) for table in kafka.version.tables.values())
@@ -84,7 +84,7 @@ class ObservedTest(NamedTuple):
                 oracle.accept(given, outcomes, seen)
 
     def finding(self, model: Profile) -> Finding | None:
-        """The finding that it ends in under a model; None if that allows all of it."""
+        """The finding in which the test ends under a model; None if the model allows all of it."""
         checks = Checks(model, self.broker, self.tolerances)
         try:
             for given, seen in self.exchanges_of(model):
@@ -103,7 +103,7 @@ def count_covered(test: ObservedTest, coverage: Coverage, model: Profile, *, fai
     before = fork = None
     for number, (given, seen) in enumerate(test.exchanges_of(model), 1):
         here = _node(coverage.space, oracle)
-        if here is not None:  # else a timer that was due was late, and was waited for
+        if here is not None:  # else a timer was late, and the test waited for it
             before, fork = here, _fork(coverage, here, given, oracle)
         is_allowed = not (failed and number == len(test.exchanges))
         try:
@@ -123,7 +123,7 @@ def count_covered(test: ObservedTest, coverage: Coverage, model: Profile, *, fai
 
 
 def _node(space: StateSpace, oracle: Oracle) -> int | None:
-    """The node of all possible states; None if they differ, or are not in the space."""
+    """The node of all possible states; None if they differ, or are not in the instance."""
     nodes = {space.numbers.get(space.canonical(state).node) for state in oracle.states}
     return nodes.pop() if len(nodes) == 1 else None
 
@@ -150,7 +150,7 @@ def _is_the_same(planned: Input, given: Input, frame: Frame) -> bool:
 
 
 class Shown:
-    """The covered transitions, by the rules that they apply, and the spaces they are of."""
+    """The covered transitions, by the rules that they apply, and their instances."""
 
     def __init__(self, coverages: Iterable[Coverage], version: Version) -> None:
         coverages = tuple(coverages)
@@ -185,9 +185,9 @@ class Shown:
         return self._by_rule
 
     def lost(self, model: Profile, edit: Edit) -> int:
-        """How many rules apply nowhere in a model, but for the edit's own.
+        """The number of rules, other than the edit's own, that become unreachable in a model.
 
-        The smallest space that applies a rule of the edit's table stands for all.
+        Only the smallest instance that applies a rule of the edit's table is explored.
         """
         beside = rules_beside(edit, self._version)
         spaces = [space for space in self._spaces if not beside.isdisjoint(space.applied)]
@@ -200,7 +200,7 @@ class Shown:
         return len(space.applied.keys() - found.applied.keys() - {about(edit)})
 
     def _shows_generations(self) -> bool:
-        """Whether a generation has been shown by its number."""
+        """Whether an answer has revealed the number of a generation."""
         every = (edge for covered in self._by_rule.values() for _, _, edge in covered)
         answers = (response.body for edge in every for response in edge.responses)
         return any(revealed_generation(body) is not None for body in answers)

@@ -1,8 +1,8 @@
 """Finds the deviations of a port: the simplest edits of the rules that explain its tests.
 
-A deviation has to explain every test that has shown a difference so far, and to allow each answer
-that the port has given to a covered transition. A test that contradicts it later replaces it by
-another one that explains that test, too, or refutes it.
+A deviation has to explain every test that has found a difference so far, and to allow each answer
+that the port gave at a covered transition. If a later test contradicts it, another one that also
+explains that test replaces it; else it is refuted.
 """
 
 from __future__ import annotations
@@ -41,23 +41,23 @@ from groupcheck.properties.deviations.observed import ObservedTest, Shown
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.sequence import Sequence
 
-SEVERAL: Final = 3  # tests that one edit explains before others are looked for
+SEVERAL: Final = 3  # tests that one edit has to explain before other edits are tried
 MOST_TOGETHER: Final = 12  # tests, the shortest, of which it has to explain several
 MOST_PAIRED: Final = 24  # the edits that are tried in pairs
-MOST_LOST: Final = 2  # the other rules that an edit takes out of reach, if it is not wide
+MOST_LOST: Final = 2  # other rules; an edit that makes more of them unreachable is wide
 
 Deviations = tuple[Edit, ...]
 
 
 class KnownDeviation(NamedTuple):
-    """A deviation that a port is known to have, and a trace that shows it."""
+    """A known deviation of a port, and a trace that shows it."""
 
     edit: Edit
     trace: Sequence
 
 
 class Search:
-    """The deviations of a port, as far as its tests show them; `adopted` are those found so far."""
+    """The deviations that the tests of a port show; `adopted` are those found so far."""
 
     def __init__(self, profile: Profile, adopted: Deviations = ()) -> None:
         self.profile = profile
@@ -74,9 +74,9 @@ class Search:
         return deviating(self.profile, self.adopted)
 
     def learn(self, findings: Iterable[Finding], coverages: Iterable[Coverage]) -> bool:
-        """Adopt what explains these findings, the simplest first; False if nothing does.
+        """Adopt edits that explain these findings, the simplest first; False if none does.
 
-        Of the simple stages, the shortest finding comes first; then of the others.
+        The simple stages are tried on each finding, the shortest first; then the other stages.
         """
         before, covered = self.adopted, Shown(coverages, self.profile.version)
         pending = [finding for finding in findings if finding.failure is None]
@@ -104,7 +104,7 @@ class Search:
         return self.adopted != before
 
     def _refute(self, tests: list[ObservedTest]) -> None:
-        """Drop each deviation without which a test that contradicts it would be explained."""
+        """Drop each deviation that a test contradicts, if the others explain that test."""
         for test in tests:
             if test.allowed_by(self.model):
                 continue
@@ -116,7 +116,7 @@ class Search:
                     break
 
     def take_unexplained(self) -> list[Finding]:
-        """Remove from the evidence what is not explained any more, and return its findings."""
+        """Remove from the evidence the tests no longer explained, and return their findings."""
         found = [(test, test.finding(self.model)) for test in self.evidence]
         self.evidence = [test for test, finding in found if finding is None]
         return [finding for _, finding in found if finding is not None]
@@ -124,7 +124,7 @@ class Search:
     def _number_otherwise(
         self, findings: list[Finding], tests: list[ObservedTest], covered: Shown
     ) -> None:
-        """Adopt another first number, if that explains a finding, with one more edit at most."""
+        """Adopt another first number if that explains a finding, with at most one more edit."""
         for finding, test in zip(findings, tests, strict=True):
             for number in first_numbers(finding):
                 others = self._of(finding, Stage.OWN, Stage.NEAR)
@@ -148,7 +148,7 @@ class Search:
     def _shared_by(
         self, tests: list[ObservedTest], tried: list[set[str]], covered: Shown
     ) -> Edit | None:
-        """The edit that explains most tests, of `SEVERAL` that try its rule; None if there is none.
+        """The edit that explains most tests, at least `SEVERAL` that try its rule, if there is any.
 
         It may be wide if it explains all tests in which its rule is then applied.
         """
@@ -191,11 +191,11 @@ class Search:
         return finding.failure is None and ObservedTest.of(finding).allowed_by(self.model)
 
     def without(self, deviation: Edit) -> Deviations:
-        """The adopted deviations but this one."""
+        """The adopted deviations without this one."""
         return tuple(each for each in self.adopted if each is not deviation)
 
     def findings(self) -> list[Finding]:
-        """For each deviation a finding that shows it, and excuses the others."""
+        """For each deviation, a finding that shows it and allows the others."""
         caused: list[Finding] = []
         for deviation in self.adopted:
             others = self._model_of(self.without(deviation)) or self.profile
@@ -206,8 +206,8 @@ class Search:
         return caused
 
     def drop_needless(self) -> None:
-        """Drop the deviations without which everything is explained, too."""
-        # Edits that allow any value come first, since they may excuse other differences.
+        """Drop the deviations that no explanation needs."""
+        # Edits that allow any value come first, since they may hide other differences.
         for deviation in sorted(self.adopted, key=lambda each: not is_vague(each)):
             if self._explains(self.without(deviation)):
                 self.adopted = self.without(deviation)
@@ -238,7 +238,7 @@ class Search:
         return without is None or about(deviation) in test.applied(self.model, without)
 
     def _instead_of(self, deviation: Edit, stages: tuple[Stage, ...]) -> Iterator[Edit]:
-        """What else may explain the test that a deviation explains, the simplest first."""
+        """Other edits that may explain the test that a deviation explains, the simplest first."""
         others = self._alternatives.get(str(deviation), [])
         if stages is REST:
             yield from filter(is_vague, others)
@@ -259,7 +259,7 @@ class Search:
     ) -> Deviations | None:
         """The adopted deviations and the simplest edit by which they explain a finding.
 
-        With the deviations from `before`, a wide edit has to explain all tests.
+        Together with the deviations from `before`, a wide edit has to explain all tests.
         """
         test = ObservedTest.of(finding)
         for stage in stages:
@@ -270,7 +270,7 @@ class Search:
                 continue
             edits = candidates(stage, finding, self._edits, self.model)
             found = [each for each in edits if self._may_add((each,), (test,), covered)]
-            # Of equally simple ones, the one that explains most.
+            # Of equally simple edits, the one that explains most tests.
             explained = {str(e): self._explained((*self.adopted, e), tests) for e in found}
             for edit in sorted(found, key=lambda each: -explained[str(each)]):
                 alone = self._predicts((*before, edit), edit, tests)
@@ -291,14 +291,14 @@ class Search:
         return chain.from_iterable(found)
 
     def _may_add(self, edits: Deviations, tests: tuple[ObservedTest, ...], covered: Shown) -> bool:
-        """Whether the deviations with these edits explain all that has been seen, and tests."""
+        """Whether the deviations with these edits explain all observations, and these tests."""
         deviations = (*self.adopted, *edits)
         if not self._refuted.isdisjoint(map(str, edits)) or not self._explains(deviations, *tests):
             return False
         return covered.allowed_by(deviating(self.profile, deviations), edits)
 
     def _is_wide(self, kept: Deviations, edit: Edit, covered: Shown) -> bool:
-        """Whether several other rules apply nowhere any more if an edit is added to these."""
+        """Whether adding an edit to these makes several other rules unreachable."""
         if not isinstance(edit, DropRule | DropGuard | Exchange | FromVersion | Instead):
             return False
         return covered.lost(deviating(self.profile, (*kept, edit)), edit) > MOST_LOST
