@@ -91,7 +91,8 @@ class Trial:
             for after in found:
                 reasons = zip(after.responses, after.reasons, strict=True)
                 own = [why for r, why in reasons if r.request_id == self._request.request_id]
-                name = own[0] if own else after.fired[0]
+                # With deviations an outcome may apply no rule.
+                name = next(iter((*own, *after.fired)), self._applied)
                 if name not in {self._applied, self._reason}:
                     yield self._unapplied(self._profile.rules[name]), after
 

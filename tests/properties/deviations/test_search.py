@@ -21,6 +21,7 @@ from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.search import KnownDeviation
 from groupcheck.properties.explored import virtual
+from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.ports.numbering import NumberedPort
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.ports.source import PortSource
@@ -84,6 +85,15 @@ def test_two_edits_are_two_causes_and_everything_behind_them_is_covered() -> Non
     result = _verified(OTHER_GENERATION, ANSWERED)
     assert sorted(_causes(result)) == sorted(map(str, (OTHER_GENERATION, ANSWERED)))
     assert result.covered_transitions == result.transitions
+
+
+def test_a_finding_is_explained_where_an_excused_deviation_leaves_no_rule_that_applies() -> None:
+    error = (("error_code", ErrorCode.UNKNOWN_SERVER_ERROR),)
+    (found,) = _verified(ChangeAnswer("heartbeat/unknown-member", error)).findings
+    excusing = found.sequence._replace(deviations=(DropRule("heartbeat/alive"),))
+    explained = explain(found._replace(sequence=excusing, cause=None)).rules
+    others = {each.rule.id for each in explain(found).rules} - {"heartbeat/alive"}
+    assert {each.rule.id for each in explained} == others
 
 
 def test_the_maximum_of_findings_counts_causes_and_not_the_differences_that_they_explain() -> None:
