@@ -123,14 +123,14 @@ def conclude(run: Verification, how: Replayer) -> None:
     run.drop_explained()
     every = [*run.findings.values(), *run.search.findings()]
     done = run.progress("making findings minimal", len(every))
+    # The graph with the deviations has no rule that the port lacks.
+    graphs = list(dict.fromkeys([*run.kafka_graphs, *run.graphs]))
 
     def shortest(finding: Finding) -> None:
         trial = _trial(how, lambda other: _is_same(run, finding, other))
         small = shrink(finding, trial, run.graphs) if finding.cause else finding
         if not how.varies:
-            # The graph with the deviations has no rule that the port lacks.
-            graphs = dict.fromkeys([*run.kafka_graphs, *run.graphs])
-            small = canonicalise(small, trial, list(graphs))
+            small = canonicalise(small, trial, graphs)
         small = _excusing_least(run, small._replace(cause=finding.cause))
         run.findings[small.key] = small
         done(1)

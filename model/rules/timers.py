@@ -12,7 +12,7 @@ from groupcheck.model.rules.members import drop_instance, drop_members
 from groupcheck.model.rules.membership import remove_member, remove_pending
 from groupcheck.model.rules.rebalance import MAYBE_PREPARE, complete_join, maybe_prepare_rebalance
 from groupcheck.model.sources import at
-from groupcheck.model.state import Group, Member, Pending
+from groupcheck.model.state import Coordinator, Member, Pending
 from groupcheck.model.step import Step
 
 AREA: Final = "time"
@@ -76,9 +76,7 @@ def _advance(step: Step, left_ms: int) -> None:
         retention.elapse(step, left_ms)
         return
     late_ms, fired, most = step.config.timer_late_ms, 0, MOST_FIRED
-    while timers := due_next(
-        step.group, left_ms + step.config.timer_early_ms, step.forgotten_join_ms
-    ):
+    while timers := due_next(step, left_ms + step.config.timer_early_ms):
         deadline_ms = timers[0].left_ms
         may_wait = late_ms and deadline_ms > left_ms - late_ms
         if may_wait and step.choose(Choice.TIMER_SLACK, [False, True]):
@@ -98,19 +96,18 @@ def _advance(step: Step, left_ms: int) -> None:
     elapse(step, left_ms)
 
 
-def due_next(
-    group: Group | None, within_ms: int, forgotten_join_ms: int | None = None
-) -> list[Timer]:
+def due_next(state: Coordinator | Step, within_ms: int) -> list[Timer]:
     """The timers that share the earliest deadline, if it is not further than `within_ms`."""
-    timers = due(group, within_ms, forgotten_join_ms)
+    timers = due(state, within_ms)
     if len(timers) > 1:
         first_ms = min(t.left_ms for t in timers)
         timers = [t for t in timers if t.left_ms == first_ms]
     return timers
 
 
-def due(group: Group | None, within_ms: int, forgotten_join_ms: int | None = None) -> list[Timer]:
+def due(state: Coordinator | Step, within_ms: int) -> list[Timer]:
     """The timers that end within a time."""
+    group, forgotten_join_ms = state.group, state.forgotten_join_ms
     if group is None:
         return []
     timers = [

@@ -245,6 +245,7 @@ class Coverage:
             for node, fork in forks:
                 self._closed.difference_update(fork.hops)
                 self.todo[node].append(fork)
+            for node in {node for node, _ in forks}:
                 self._ways[node] = self._ways_out(node)
         self._resumed |= self._postponed
         self._postponed = {}
@@ -333,7 +334,11 @@ class Coverage:
     def kinds(self) -> str:
         """Return the outcome of each transition as a letter, in the order of the graph."""
         reachable = self._reachable()
-        return "".join(self._kind(hop, reachable) for hop in references(self.space))
+        kinds = ((hop, self._kind(hop)) for hop in references(self.space))
+        return "".join(
+            Kind.NOT_CHOSEN if kind is Kind.UNTRIED and hop.node not in reachable else kind
+            for hop, kind in kinds
+        )
 
     def _reachable(self) -> set[int]:
         """The nodes that a path leads to which takes no branch that the port did not choose."""
@@ -346,19 +351,19 @@ class Coverage:
                 pending += new
         return found
 
-    def _kind(self, hop: TransitionReference, reachable: set[int]) -> Kind:
+    def _kind(self, hop: TransitionReference) -> Kind:
         fork = self.fork(hop)
-        covered = Kind.ANSWERED if isinstance(fork.given, Request) else Kind.HAPPENED
-        kinds = {
-            Kind.NOT_ASKED: not self.wants(hop.node, fork),
-            covered: hop in self.shown,
-            Kind.DIVERGED: hop in self.diverged,
-            Kind.UNSUPPORTED: hop in self.left_out,
-            Kind.NOT_CHOSEN: not self.shown.isdisjoint(fork.hops),
-            Kind.AMBIGUOUS: bool(fork.tries),
-            Kind.UNTRIED: hop.node in reachable,
-        }
-        return next((kind for kind, holds in kinds.items() if holds), Kind.NOT_CHOSEN)
+        if not self.wants(hop.node, fork):
+            return Kind.NOT_ASKED
+        if hop in self.shown:
+            return Kind.ANSWERED if isinstance(fork.given, Request) else Kind.HAPPENED
+        if hop in self.diverged:
+            return Kind.DIVERGED
+        if hop in self.left_out:
+            return Kind.UNSUPPORTED
+        if not self.shown.isdisjoint(fork.hops):
+            return Kind.NOT_CHOSEN
+        return Kind.AMBIGUOUS if fork.tries else Kind.UNTRIED
 
     def counts(self) -> TransitionCounts:
         """Return how many transitions have each outcome."""

@@ -145,7 +145,7 @@ def _later(
         answers = allowed.responses + after.responses
         return Outcome(after.coordinator, answers, allowed.fired + after.fired, after.reasons)
 
-    for timer in due(state.group, FAR_MS) if state.active else ():
+    for timer in due(state, FAR_MS) if state.active else ():
         for after in outcomes(state, profile, config, timer.fire):
             if after.fired and matches(following(after)):
                 rule = profile.rules[after.fired[0]]

@@ -115,7 +115,7 @@ def sooner(finding: Finding) -> Iterator[Sequence]:
         return
     profile, passed_ms = finding.sequence.model, 0
     config, state = Config.of(finding.sequence.broker), finding.before
-    while due := due_next(state.group, last.ms - passed_ms):
+    while due := due_next(state, last.ms - passed_ms):
         passed_ms += due[0].left_ms
         if passed_ms >= last.ms:
             return

@@ -177,7 +177,7 @@ class Search:
             for released in self._released(point.state):
                 yield None, released, point.now_ms
         until_ms = self._horizon_ms if limit == NEVER else limit // NS
-        due = due_next(point.state.group, until_ms - point.now_ms)
+        due = due_next(point.state, until_ms - point.now_ms)
         due_ms = point.now_ms + max(due[0].left_ms, 0) if due else 0
         if due and (not operations or due_ms <= self._earliest_ms(point, operations[0])):
             # Most timers are rarely late.

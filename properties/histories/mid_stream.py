@@ -147,7 +147,7 @@ class MidStreamChecker(ExchangeChecker):
         states = self.run.oracle.states
         if isinstance(given, Advance):
             any_due = self.now_ms <= self._open_until_ms
-            return any(self._may_end(state.group, given.ms, any_due=any_due) for state in states)
+            return any(self._may_end(state, given.ms, any_due=any_due) for state in states)
         deletes = (DeleteGroupsRequest, OffsetDeleteRequest)
         if isinstance(given, Cleanup) or (
             isinstance(given, Request) and isinstance(given.body, deletes)
@@ -157,11 +157,11 @@ class MidStreamChecker(ExchangeChecker):
             return not self._instances.issuperset(_instances(given.body))
         return False
 
-    def _may_end(self, group: Group | None, ms: int, *, any_due: bool) -> bool:
+    def _may_end(self, state: Coordinator, ms: int, *, any_due: bool) -> bool:
         """Whether a timer may fire at an unknown time within `ms`."""
-        if group is None or not due(group, ms):
+        if state.group is None or not due(state, ms):
             return False
-        return any_due or any(m.client_host == SINCE_BEFORE for m in group.members)
+        return any_due or any(m.client_host == SINCE_BEFORE for m in state.group.members)
 
     def _members(self) -> Iterator[Member]:
         return (m for s in self.run.oracle.states if s.group for m in s.group.members)

@@ -120,7 +120,7 @@ class Production:
 
     def _passed(self, at_ms: int) -> bool:
         """Let time pass up to then, or to what is due before."""
-        left_ms = min((t.left_ms for t in due(self._state.group, NEVER)), default=NEVER)
+        left_ms = min((t.left_ms for t in due(self._state, NEVER)), default=NEVER)
         ms = min(at_ms - self._now_ms, left_ms)
         self._now_ms += ms
         if ms:

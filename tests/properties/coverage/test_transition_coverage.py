@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from functools import cache
 from random import Random
 
 import pytest
 
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.instance import virtual_time_instances
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.properties.coverage.transition_coverage import ALIKE, Coverage, Fork
+from support.spaces import explored
 
 LIMIT = 60  # steps of a test
 OTHER_GENERATION = ("heartbeat/other-generation",)  # it leads to no other state
-
-
-@cache
-def _space(version: str) -> StateSpace:
-    return explore(virtual_time_instances(PROFILES[version], 2)["membership"])
 
 
 def _toured(space: StateSpace, wrong: frozenset[tuple[int, int]] = frozenset()) -> Coverage:
@@ -67,7 +61,7 @@ def _heartbeats(space: StateSpace) -> list[tuple[int, int]]:
 
 @pytest.mark.parametrize("seed", range(4))
 def test_what_diverges_in_some_states_is_tried_in_all_others(seed: int) -> None:
-    space = _space("2.7")
+    space = explored("2.7", "membership")
     every = _heartbeats(space)
     wrong = frozenset(Random(seed).sample(every, 2 * ALIKE))
     coverage = _toured(space, wrong)
@@ -77,7 +71,7 @@ def test_what_diverges_in_some_states_is_tried_in_all_others(seed: int) -> None:
 
 
 def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
-    space = _space("2.7")
+    space = explored("2.7", "membership")
     coverage = _toured(space, frozenset(_heartbeats(space)))
     counts = coverage.counts()
     assert len(coverage.diverged) == counts.diverged == 2 * ALIKE
@@ -89,5 +83,5 @@ def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
 def test_what_only_a_branch_leads_to_that_the_port_never_takes_counts_as_not_observed(
     version: str,
 ) -> None:
-    kinds = _toured(_space(version)).kinds()
+    kinds = _toured(explored(version, "membership")).kinds()
     assert set(kinds) == {*SHOWN, Kind.NOT_CHOSEN}

@@ -85,6 +85,7 @@ def test_two_edits_are_two_causes_and_everything_behind_them_is_covered() -> Non
     result = _verified(OTHER_GENERATION, ANSWERED)
     assert sorted(_causes(result)) == sorted(map(str, (OTHER_GENERATION, ANSWERED)))
     assert result.covered_transitions == result.transitions
+    assert all(not finding.sequence.deviations for finding in result.findings)
 
 
 def test_a_finding_is_explained_where_an_excused_deviation_leaves_no_rule_that_applies() -> None:
