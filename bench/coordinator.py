@@ -1,11 +1,11 @@
-"""How large and fast the coordinator and its log are: `python bench/coordinator.py [--log]`.
+"""Speed and size of the coordinator and its log: `python bench/coordinator.py [--log]`.
 
-The coordinator runs in process on one core, with its log discarded or in memory. Times are of the
-processor, the best of three, because other work on the machine only slows it down. Sizes are what
-tracemalloc counts.
+The coordinator runs in this process on one core, with its log discarded or in memory. Times are CPU
+times, the best of three, because other work on the machine only slows it down. Sizes are those of
+tracemalloc.
 
-With `--log` the log in a directory is measured instead: appends, bytes of a record, opening,
-loading and compaction. The log is in the current directory, whose disk decides what an fsync costs.
+`--log` measures the log in a directory instead: appends, bytes per record, opening, loading and
+compaction. The log is in the current directory, whose disk decides what an fsync costs.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ BEST_OF = 3
 PARTITION = 27
 SINGLY = 300
 TOGETHER = 50_000
-# As many appends as would come while an fsync is under way, from that many clients.
+# Appends that arrive during one fsync: one from each of this number of clients.
 CLIENTS = 64
 
 
 class NoLog:
-    """A log that keeps nothing."""
+    """A log that discards all records."""
 
     def append(self, partition: int, batch: Batch, completed: Completed) -> None:
-        """Say that it is stored."""
+        """Complete the append without an error."""
         del partition, batch
         completed(ErrorCode.NONE)
 
@@ -71,13 +71,13 @@ class NoLog:
         return ()
 
 
-def say(what: str, figure: float, unit: str, note: str = "") -> None:
-    """Print one figure."""
-    print(f"{what:44} {figure:>13,.0f} {unit:12} {note}", flush=True)  # noqa: T201
+def print_row(what: str, number: float, unit: str, note: str = "") -> None:
+    """Print one row."""
+    print(f"{what:44} {number:>13,.0f} {unit:12} {note}", flush=True)  # noqa: T201
 
 
 def best(work: Callable[[], object], times: int = BEST_OF) -> float:
-    """The shortest time of some, in seconds."""
+    """The shortest CPU time of several runs, in seconds."""
     seconds = []
     for _ in range(times):
         started = time.process_time()
@@ -87,7 +87,7 @@ def best(work: Callable[[], object], times: int = BEST_OF) -> float:
 
 
 def sized(work: Callable[[], object]) -> float:
-    """How many bytes are there afterwards that were not there before."""
+    """The bytes that the result of some work takes."""
     gc.collect()
     tracemalloc.start()
     kept = work()
@@ -99,13 +99,13 @@ def sized(work: Callable[[], object]) -> float:
 
 
 def coordinator() -> Coordinator:
-    """One whose member ids are as long as Kafka's: a client id, a dash and a UUID."""
+    """A coordinator whose member ids are as long as Kafka's: a client id, a dash and a UUID."""
     numbers = count()
     return Coordinator(log=NoLog(), new_member_id=lambda prefix: f"{prefix}-{next(numbers):036}")
 
 
 def filled(members: int, size: int = GROUP_SIZE) -> tuple[Coordinator, list[HeartbeatRequest]]:
-    """Stable groups with so many members together, and a heartbeat of each."""
+    """Stable groups with this total of members, and a heartbeat of each member."""
     made = coordinator()
     names = [f"group-{number}" for number in range(max(members // size, 1))]
     for number in range(members):
@@ -124,7 +124,7 @@ def filled(members: int, size: int = GROUP_SIZE) -> tuple[Coordinator, list[Hear
 
 
 def _join(group_id: str) -> JoinGroupRequest:
-    # Each request is decoded by itself, so nothing in it is shared with another's.
+    # A server decodes each request separately, so requests share no objects.
     protocols = (Protocol(OFFERED.decode(), _bytes()),)
     return JoinGroupRequest(group_id, 45_000, 300_000, protocols=protocols)
 
@@ -138,14 +138,14 @@ def _bytes() -> bytes:
 
 
 def members() -> None:
-    """What a member of a stable group takes, with the member id that the bench keeps too."""
+    """Bytes per member of a stable group, with the member id that the benchmark keeps."""
     for number in (1_000, 100_000):
         size = sized(lambda number=number: filled(number)[0])  # type: ignore[misc]
-        say(f"bytes per member, {number:,} of them", size / number, "bytes")
+        print_row(f"bytes per member, {number:,} of them", size / number, "bytes")
 
 
 def heartbeats() -> None:
-    """Heartbeats of members one after the other, of few or of very many."""
+    """Heartbeats per second, of few and of many members in turn."""
     first = 0.0
     for members in (1_000, 100_000, 1_000_000):
         made, beats = filled(members)
@@ -164,18 +164,18 @@ def heartbeats() -> None:
         gc.freeze()
         rate = rounds * len(requests) / best(work)
         first = first or rate
-        say(f"heartbeats, {members:,} members", rate, "a second", f"{rate / first:.2f} times")
+        print_row(f"heartbeats, {members:,} members", rate, "a second", f"{rate / first:.2f} times")
         gc.unfreeze()
         del made, beats, requests
 
 
 def rebalance() -> None:
-    """Join and sync of one group of 1,000 members."""
-    say("join and sync of a group of 1,000", 1_000 * best(lambda: filled(1_000, 1_000)), "ms")
+    """Time to join and sync one group of 1,000 members."""
+    print_row("join and sync of a group of 1,000", 1_000 * best(lambda: filled(1_000, 1_000)), "ms")
 
 
 def commits() -> None:
-    """Commits of one partition each, and what an offset takes."""
+    """Commits per second, and bytes per offset."""
     made = coordinator()
     requests = [
         Request(number, 7, _commit(f"group-{number % 1_000}", (number // 1_000,)))
@@ -187,8 +187,8 @@ def commits() -> None:
             made.receive(request)
 
     size = sized(work)
-    say("bytes per offset, committed one by one", size / len(requests), "bytes")
-    say("commits of one partition", len(requests) / best(work), "a second")
+    print_row("bytes per offset, committed one by one", size / len(requests), "bytes")
+    print_row("commits of one partition", len(requests) / best(work), "a second")
     batches = [Request(0, 7, _commit(f"many-{n}", range(100))) for n in range(1_000)]
 
     def together() -> None:
@@ -196,8 +196,8 @@ def commits() -> None:
             made.receive(request)
 
     size = sized(together)
-    say("bytes per offset, committed by the hundred", size / 100_000, "bytes")
-    say("offsets committed by the hundred", 100_000 / best(together), "a second")
+    print_row("bytes per offset, committed by the hundred", size / 100_000, "bytes")
+    print_row("offsets committed by the hundred", 100_000 / best(together), "a second")
 
 
 def _commit(group_id: str, partitions: Iterable[int]) -> OffsetCommitRequest:
@@ -207,7 +207,7 @@ def _commit(group_id: str, partitions: Iterable[int]) -> OffsetCommitRequest:
 
 
 def load() -> None:
-    """A log of 1,000,000 records is loaded."""
+    """Time to load a log of 1,000,000 records."""
     log = MemoryLog()
     for number in range(1_000_000):
         key = OffsetCommitKey(f"group-{number % 1_000}", "topic", number // 1_000 % 500)
@@ -215,11 +215,11 @@ def load() -> None:
         log.append(0, Batch((record,)), lambda _error: None)
     gc.freeze()
     config = Config(offsets_topic_num_partitions=1)
-    say("load of 1,000,000 records", 1_000 * best(lambda: Coordinator(config, log=log)), "ms")
+    print_row("load of 1,000,000 records", 1_000 * best(lambda: Coordinator(config, log=log)), "ms")
 
 
 def batches_of_commits(count: int, keys: int) -> Iterable[Batch]:
-    """Commits of one offset each, over so many keys."""
+    """Commits of one offset each, to a number of keys in turn."""
     for i in range(count):
         group, topic_partition = divmod(i % keys, 10)
         key = OffsetCommitKey(f"group-{group:08}", "a-topic", topic_partition)
@@ -228,32 +228,32 @@ def batches_of_commits(count: int, keys: int) -> Iterable[Batch]:
 
 
 def stored(error: ErrorCode) -> None:
-    """An append must not fail here."""
+    """End the benchmark if an append fails."""
     if error is not ErrorCode.NONE:
         sys.exit(f"an append failed: {error!r}")
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """How long some work takes."""
+    """The time that some work takes."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
 
 
 def both(work: Callable[[], object]) -> str:
-    """How long some work takes, and how much of it is this process's own."""
+    """The time and the CPU time that some work takes."""
     started = time.process_time()
     took = seconds(work)
     return f"{took:.1f} s, {time.process_time() - started:.1f} s of CPU"
 
 
-def tell(what: str, figure: str) -> None:
-    """Print one figure in words."""
-    print(f"{what:44} {figure:>30}", flush=True)  # noqa: T201
+def print_text(what: str, text: str) -> None:
+    """Print one row."""
+    print(f"{what:44} {text:>30}", flush=True)  # noqa: T201
 
 
 def append(log: DirectoryLog, batches: Iterable[Batch], a_flush: int) -> int:
-    """Append so many batches a flush, and count them."""
+    """Append batches, with `a_flush` of them in each flush; returns their number."""
     count = 0
     for count, batch in enumerate(batches, 1):
         log.append(PARTITION, batch, stored)
@@ -266,11 +266,11 @@ def append(log: DirectoryLog, batches: Iterable[Batch], a_flush: int) -> int:
 
 
 def appends(path: Path) -> None:
-    """Appends a second, by how many share an fsync; the last without waiting for the disk."""
+    """Appends per second by the number that share an fsync, then in memory."""
     for a_flush, number in ((1, SINGLY), (CLIENTS, TOGETHER), (TOGETHER, TOGETHER)):
         log = DirectoryLog(path / f"appends-{a_flush}")
         took = seconds(lambda: append(log, batches_of_commits(number, 1_000), a_flush))  # noqa: B023 - called at once
-        tell(f"appends, {a_flush:,} a flush", f"{number / took:,.0f} appends/s")
+        print_text(f"appends, {a_flush:,} a flush", f"{number / took:,.0f} appends/s")
         log.close()
     memory = MemoryLog()
     batches = list(batches_of_commits(TOGETHER, 1_000))
@@ -279,45 +279,45 @@ def appends(path: Path) -> None:
         for batch in batches:
             memory.append(PARTITION, batch, stored)
 
-    tell("appends in memory", f"{TOGETHER / seconds(to_memory):,.0f} appends/s")
+    print_text("appends in memory", f"{TOGETHER / seconds(to_memory):,.0f} appends/s")
 
 
 def size(path: Path) -> int:
-    """How many bytes a log takes."""
+    """The size of a log in bytes."""
     return sum(file.stat().st_size for file in path.rglob("*.log"))
 
 
 def loading(path: Path, records: int) -> None:
-    """Opening, reading and compacting a log of so many records."""
+    """Time to open, read and compact a log with a number of records."""
     log = DirectoryLog(path)
     append(log, batches_of_commits(records, records), 10_000)
     log.close()
-    tell(f"{records:,} records, a batch each", f"{size(path) / records:,.0f} bytes a record")
+    print_text(f"{records:,} records, a batch each", f"{size(path) / records:,.0f} bytes a record")
     opened: list[DirectoryLog] = []
-    tell("  open (every checksum)", both(lambda: opened.append(DirectoryLog(path))))
+    print_text("  open (every checksum)", both(lambda: opened.append(DirectoryLog(path))))
     (log,) = opened
-    tell("  load", both(lambda: drain(log)))
-    tell("  compact", both(lambda: log.compact()))  # noqa: PLW0108 - what it returns is nothing
-    tell("  the same, compacted", f"{size(path) / records:,.0f} bytes a record")
-    tell("  load, compacted", both(lambda: drain(log)))
+    print_text("  load", both(lambda: drain(log)))
+    print_text("  compact", both(lambda: log.compact()))  # noqa: PLW0108 - it returns nothing
+    print_text("  compacted", f"{size(path) / records:,.0f} bytes a record")
+    print_text("  load, compacted", both(lambda: drain(log)))
     log.close()
 
 
 def drain(log: DirectoryLog) -> None:
-    """Read every batch, as a coordinator does: none is kept."""
+    """Read every batch and keep none, as a coordinator does."""
     for _ in log.read(PARTITION):
         pass
 
 
 def main() -> None:
-    """Print the machine and the figures."""
+    """Print the machine and the table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("--log", action="store_true", help="the log in a directory instead")
     parser.add_argument("--records", type=int, default=1_000_000, help="with --log (1000000)")
     options = parser.parse_args()
-    tell("machine", f"{os.cpu_count()} cores, {platform.machine()}")
-    tell("load average", " ".join(f"{load:.1f}" for load in os.getloadavg()))
-    tell("Python", platform.python_version())
+    print_text("machine", f"{os.cpu_count()} cores, {platform.machine()}")
+    print_text("load average", " ".join(f"{load:.1f}" for load in os.getloadavg()))
+    print_text("Python", platform.python_version())
     if options.log:
         with tempfile.TemporaryDirectory(dir=".") as name:
             appends(Path(name))

@@ -1,13 +1,12 @@
-"""How fast Spark explores model instances, and in how much memory, beside one process.
+"""Speed and memory of exploring on Spark and in one process: `python bench/exploring.py`.
 
-Both engines explore the same instances, one after the other, and have to find the same: states,
-edges, depth, statistics of actions and rules, digest of the states, the properties that do not hold
-and the steps that show it. The plain process also looks for components. `states` is measured beside
-them, which only finds the states and edges.
+Both engines explore the same instances, one after the other, and must find the same states,
+transitions, depth, statistics of actions and rules, digest of the states, violated properties, and
+traces. One process also finds the components. `states` finds only the states and transitions.
 
-With `--max-memory` one process has to give an instance up for want of memory, and Spark, with all
-its processes together, has to explore it in less. It is then compared with `states` alone, which
-has no limit of memory.
+With `--max-memory` one process must end because the limit is too small for the instance, and all
+processes of Spark together must explore it with less. Its result is then compared with that of
+`states`, which has no limit.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from processes import measured
 
+from groupcheck.model.classic.exploring.exploration import Settings, chosen
+from groupcheck.model.classic.exploring.fingerprint import digest, key, written
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.exploring.exploration import Settings, chosen
-from groupcheck.model.exploring.fingerprint import digest, key, written
-from groupcheck.model.profiles import PROFILES
 from groupcheck.numeric_options import memory
 
 SAME: Final = (
@@ -38,8 +37,7 @@ SAME: Final = (
     "rules",
     "digest",
 )
-OF_PROPERTIES: Final = ("properties", "violations")
-SPACES: Final = (
+INSTANCES: Final = (
     ("2.7", "membership", "2"),
     ("2.7", "membership", "3"),
     ("2.7", "membership", "4"),
@@ -51,52 +49,54 @@ Asked = tuple[str, str, str]
 
 
 def _run(engine: str, command: list[str]) -> tuple[str, int, int]:
-    """What a command prints, its exit status and its peak in MB, with a line of its figures."""
+    """Run a command, and print its row: its output, its exit status and its peak in MB."""
     output, status, (seconds, mb, processor_s) = measured([sys.executable, *command])
-    states = json.loads(output)["instances"][0]["states"] if output else 0
+    states = json.loads(output)["exploration"]["instances"][0]["states"] if output else 0
     sys.stdout.write(
-        f"{engine:<8} {states:>9,} states {seconds:8.1f} s {processor_s:8.1f} s of processor"
-        f" {states / max(processor_s, 0.1):8,.0f} states a second of it {mb:7,} MB\n"
+        f"{engine:<8} {states:>9,} states {seconds:8.1f} s {processor_s:8.1f} s of CPU"
+        f" {states / max(processor_s, 0.1):8,.0f} states a CPU second {mb:7,} MB\n"
     )
     sys.stdout.flush()
     return output, status, mb
 
 
 def _explored(engine: str, asked: Asked, *more: str) -> tuple[dict[str, Any], int]:
-    """What an engine of `groupcheck explore` finds of a space, and its peak in MB."""
+    """The result of an engine of `groupcheck explore`, and its peak in MB."""
     output, status, mb = _run(engine, [*_command(asked), "--engine", engine, *more])
     assert status == 0
-    found = json.loads(output)
-    of_properties = {name: found[name] for name in OF_PROPERTIES}
-    return {name: found["instances"][0][name] for name in SAME} | of_properties, mb
+    found = json.loads(output)["exploration"]
+    same = {name: found["instances"][0][name] for name in SAME}
+    return same | {"properties": found["properties"]}, mb
 
 
 def _command(asked: Asked) -> list[str]:
-    profile, space, members = asked
-    command = ["-m", "groupcheck", "explore", "--json", "--profile", profile, "--instance", space]
-    return [*command, "--members", members]
+    profile, instance, members = asked
+    command = ["-m", "groupcheck", "explore", "--json", "--profile", profile]
+    return [*command, "--instance", instance, "--members", members]
 
 
 def _states(asked: Asked) -> dict[str, Any]:
-    """The same of the explorer in one process alone, without what is asked of its graph."""
+    """The states and transitions that the explorer finds in one process."""
     output, _, _ = _run("states", [__file__, "--states", *asked])
-    found: dict[str, Any] = json.loads(output)["instances"][0]
+    found: dict[str, Any] = json.loads(output)["exploration"]["instances"][0]
     return found
 
 
-def _print_states(profile: str, space: str, members: str) -> None:
-    found = explore(chosen(Settings(PROFILES[profile], int(members), (space,)))[space])
+def _print_states(profile: str, instance: str, members: str) -> None:
+    found = explore(chosen(Settings(PROFILES[profile], int(members), (instance,)))[instance])
     keys = (key(written(node)) for node in found.nodes)
     counts = {
         "states": len(found.nodes),
         "transitions": found.transition_count,
         "depth": found.depth,
     }
-    sys.stdout.write(json.dumps({"instances": [{**counts, "digest": digest(keys)}]}))
+    sys.stdout.write(
+        json.dumps({"exploration": {"instances": [counts | {"digest": digest(keys)}]}})
+    )
 
 
 def _compared(asked: Asked, more: list[str]) -> None:
-    """Both engines on a space that both can do."""
+    """Compare both engines on an instance."""
     spark, _ = _explored("spark", asked, *more)
     python, _ = _explored("python", asked)
     assert spark == python, "the engines differ"
@@ -104,10 +104,10 @@ def _compared(asked: Asked, more: list[str]) -> None:
     assert states == {name: spark[name] for name in states}
 
 
-def _given_up(asked: Asked, more: list[str], size: str) -> None:
-    """A space that one process gives up when it may have so much memory, and Spark does not."""
+def _limited(asked: Asked, more: list[str], size: str) -> None:
+    """Assert that one process exceeds the memory limit, and Spark does not."""
     _, status, _ = _run("python", [*_command(asked), "--max-memory", size])
-    assert status == 2, "there is room for it in one process"
+    assert status == 2, "one process needs less"
     spark, mb = _explored("spark", asked, *more)
     assert mb * 2**20 < memory(size), "Spark needs more"
     states = _states(asked)
@@ -115,7 +115,7 @@ def _given_up(asked: Asked, more: list[str], size: str) -> None:
 
 
 def main() -> None:
-    """Measure."""
+    """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--profile", help="of one instance, instead of several")
     parser.add_argument("--instance")
@@ -129,10 +129,10 @@ def main() -> None:
         _print_states(*options.states)
         return
     one = (options.profile, options.instance, options.members)
-    for asked in [one] if options.instance else SPACES:
+    for asked in [one] if options.instance else INSTANCES:
         sys.stdout.write(f"{asked[1]} of {asked[0]}, members: {asked[2]}\n")
         if options.max_memory:
-            _given_up(asked, more, options.max_memory)
+            _limited(asked, more, options.max_memory)
         else:
             _compared(asked, more)
     sys.stdout.write("all found the same\n")

@@ -1,7 +1,7 @@
-"""Whatever a port does, groupcheck has no traceback: `python bench/fuzz_ports.py [--runs N]`.
+"""Runs on faulty ports end without a traceback: `python bench/fuzz_ports.py [--runs N]`.
 
-Verifies ports made by random edits of the built-in one, each in a small run, and renders each
-result in every format; the usual 10,000 runs take about 15 minutes of two cores. Prints how the
+Makes ports by random edits of the built-in one, verifies each in a small run, and renders each
+result in every format. The default 10,000 runs take about 15 minutes on two cores. Prints how the
 runs of each kind of port ended. Ends with status 1 if one ended in a traceback, or did not end;
 `--kind KIND --seed N --runs 1` repeats it, and prints the traceback.
 """
@@ -42,18 +42,18 @@ class Failed(NamedTuple):
 
 
 def one(kind: str, seed: int) -> str | Failed:
-    """One run: how it ended."""
+    """Run once; returns how the run ended."""
     pick = Random(f"{kind} {seed}")
     try:
         return ended(KINDS[kind], pick)
-    except BaseException as error:  # noqa: BLE001 (that is what is looked for)
+    except BaseException as error:  # noqa: BLE001 (any exception is a failure)
         last = traceback.extract_tb(error.__traceback__)[-1]
         cause = f"{type(error).__name__} in {Path(last.filename).name}:{last.lineno}"
         return Failed(kind, seed, cause, traceback.format_exc())
 
 
 def part(task: tuple[str, int, int]) -> tuple[str, Counter[str], list[Failed]]:
-    """Several runs, in a process of their own."""
+    """Several runs in one process."""
     kind, first, runs = task
     results = [one(kind, seed) for seed in range(first, first + runs)]
     failed = [each for each in results if isinstance(each, Failed)]

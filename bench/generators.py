@@ -1,12 +1,13 @@
-"""How fast the generators are, or how much they cover: `python bench/generators.py [--covered]`.
+"""Speed or coverage of the generators: `python bench/generators.py [--covered]`.
 
-Steps a second of each generator on the built-in coordinator, as multiples of a hand-written
-Hypothesis machine on the same coordinator in the same run. The generators take turns in rounds, and
-the medians of the rounds are printed, because other work on the machine slows all of them down
-alike. First by the time of one processor, then by the clock with all processors.
+Steps per second of each generator on the built-in coordinator, and the ratio to a Hypothesis state
+machine written by hand, on the same coordinator in the same run. The generators take turns in
+rounds, and the medians of the rounds are printed, because other work on the machine slows all of
+them down alike. First by CPU time on one core, then by wall-clock time on all cores.
 
 With `--covered`: the share of a model instance's transitions that each generator has covered after
-1,000, 10,000 and 100,000 steps: mean, least and most of some seeds. `--plot FILE.svg` draws it.
+1,000, 10,000 and 100,000 steps: mean, minimum and maximum of several seeds. `--plot FILE.svg` draws
+it.
 """
 
 from __future__ import annotations
@@ -23,16 +24,16 @@ import hand_written
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
+from groupcheck.model.classic.instances.instance import feature_instances, virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
-from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.generators.choices import CHOICES
 from groupcheck.properties.generators.context import capabilities_of
 from groupcheck.properties.generators.fuzzing import fuzz
 from groupcheck.properties.generators.machine import lockstep
-from groupcheck.properties.generators.parallel_walks import Bulk, processors
-from groupcheck.properties.generators.precomputed import Tracks
+from groupcheck.properties.generators.parallel_walks import ParallelWalks, processors
+from groupcheck.properties.generators.precomputed import PrecomputedSteps
 from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.generators.walks import Walker
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -47,22 +48,22 @@ PER_DECADE = 12  # points of a curve
 COLOURS = {"uniform": "#e08a1e", "swarm": "#b0609e", "guided": "#2f8fd8", "tours": "#2aa876"}
 GREY = "#808890"
 
-Work = Callable[[], int]  # does so many steps
+Work = Callable[[], int]  # returns the number of steps
 Curve = list[float]  # the share in percent at each mark
 
 
-def tell(line: str) -> None:
+def show(line: str) -> None:
     """Print a line at once."""
     print(line, flush=True)  # noqa: T201
 
 
 def by_hand() -> int:
-    """The steps of the state machine that is written by hand."""
+    """Run the state machine written by hand."""
     return hand_written.run(EXAMPLES, STEPS, 0)
 
 
 def machine() -> int:
-    """The steps of the project's own state machine."""
+    """Run groupcheck's state machine."""
     steps: list[int] = []
     lockstep(
         BuiltinPort(),
@@ -76,13 +77,13 @@ def machine() -> int:
     return sum(steps)
 
 
-def walks(tracks: Tracks, choice: str, steps: int = 30_000) -> Work:
-    """Walks over a space, on one processor."""
+def walks(precomputed: PrecomputedSteps, choice: str, steps: int = 30_000) -> Work:
+    """Walks in an instance, on one core."""
 
     def work() -> int:
         random = Random(0)
-        walker, done = Walker(tracks, BuiltinPort()), 0
-        choose = CHOICES[choice](tracks, random)
+        walker, done = Walker(precomputed, BuiltinPort()), 0
+        choose = CHOICES[choice](precomputed, random)
         while done < steps:
             done += walker.walk(choose, STEPS)[0]
         return done
@@ -91,53 +92,53 @@ def walks(tracks: Tracks, choice: str, steps: int = 30_000) -> Work:
 
 
 def beyond() -> int:
-    """The steps of walks beyond the spaces, with the oracle beside them, on one processor."""
+    """Run walks beyond the instances, which the oracle checks, on one core."""
     random, port = Random(0), BuiltinPort()
     capabilities = capabilities_of(port, PROFILE)
     return sum(fuzz(port, PROFILE, capabilities, random, STEPS).steps for _ in range(EXAMPLES))
 
 
 def in_bulk(space: StateSpace, jobs: int, count: int) -> Work:
-    """So many walks as `verify --walks` does them: of each sort, and beyond the space too."""
+    """Walks as in `verify --walks`: of each kind, and beyond the instance."""
 
     def work() -> int:
-        bulk = Bulk(port_source("builtin"), PROFILE, {"space": space}, 0, count, STEPS)
+        bulk = ParallelWalks(port_source("builtin"), PROFILE, {"space": space}, 0, count, STEPS)
         return sum(part.steps for part in bulk.run(jobs))
 
     return work
 
 
 def measured(sources: dict[str, Work], clock: Callable[[], float], rounds: int) -> None:
-    """The steps a second of each source, and how many times those of the first that is."""
+    """Print the steps per second of each generator, and the ratio to the first."""
     rates: dict[str, list[float]] = {name: [] for name in sources}
     for number in range(rounds + 1):
         for name, work in sources.items():
             started = clock()
             steps = work()
-            if number:  # in the first round the tracks are made, and modules imported
+            if number:  # the first round also imports modules and fills caches
                 rates[name].append(steps / (clock() - started))
     first = next(iter(rates.values()))
     for name, found in rates.items():
         times = [rate / base for rate, base in zip(found, first, strict=True)]
         spread = f"({min(times):.1f}-{max(times):.1f})"
-        tell(f"{name:44} {median(found):>9,.0f} steps/s {median(times):>6.2f} times {spread}")
+        show(f"{name:44} {median(found):>9,.0f} steps/s {median(times):>6.2f} times {spread}")
 
 
-def walked(tracks: Tracks, choice: str, seed: int) -> Iterator[tuple[int, int]]:
-    """The steps done and the transitions covered, after each walk."""
+def walked(precomputed: PrecomputedSteps, choice: str, seed: int) -> Iterator[tuple[int, int]]:
+    """The number of steps and of covered transitions, after each walk."""
     random = Random(seed)
-    walker, done = Walker(tracks, BuiltinPort(seed)), 0
-    choose = CHOICES[choice](tracks, random)
+    walker, done = Walker(precomputed, BuiltinPort(seed)), 0
+    choose = CHOICES[choice](precomputed, random)
     while True:
         if choice == "swarm":
-            choose = CHOICES[choice](tracks, random)  # each walk has another one
+            choose = CHOICES[choice](precomputed, random)  # each walk chooses other inputs
         done += walker.walk(choose, STEPS)[0]
         yield done, sum(map(bool, walker.times))
 
 
-def toured(tracks: Tracks, seed: int) -> Iterator[tuple[int, int]]:
-    """The same of tours, which end."""
-    coverage, done = Coverage(tracks.space, Random(seed)), 0
+def toured(precomputed: PrecomputedSteps, seed: int) -> Iterator[tuple[int, int]]:
+    """The number of steps and of covered transitions, after each test of a tour."""
+    coverage, done = Coverage(precomputed.space, Random(seed)), 0
     for steps, _, _ in tour(coverage, BuiltinPort(seed), STEPS):
         done += steps
         yield done, len(coverage.shown)
@@ -147,7 +148,7 @@ def toured(tracks: Tracks, seed: int) -> Iterator[tuple[int, int]]:
 
 
 def at_marks(progress: Iterator[tuple[int, int]], edges: int, marks: list[int]) -> Curve:
-    """The share shown at each mark, of the tests that were over by then."""
+    """The share covered at each mark, by the tests that had ended by then."""
     shares: Curve = []
     before = 0
     for done, shown in progress:
@@ -160,14 +161,14 @@ def at_marks(progress: Iterator[tuple[int, int]], edges: int, marks: list[int]) 
 
 
 def marks_up_to(most: int) -> list[int]:
-    """Evenly on a logarithmic scale, from 100 on; those of the table are among them."""
+    """Numbers of steps from 100 on, evenly on a logarithmic scale, with those of the table."""
     count = 1 + int(PER_DECADE * 5)
     marks = {round(100 * 10 ** (point / PER_DECADE)) for point in range(count)}
     return sorted(mark for mark in marks if mark <= most)
 
 
 def draw(curves: dict[str, list[Curve]], marks: list[int], space: str, path: Path) -> None:
-    """A line for the mean of the seeds, and an area from the least to the most of them."""
+    """Draw a line for the mean of the seeds, and an area from the minimum to the maximum."""
     mpl.rcParams.update({"svg.fonttype": "none", "svg.hashsalt": "groupcheck", "font.size": 11})
     figure = Figure(figsize=(7.5, 4.2), layout="constrained")
     axes = figure.add_subplot()
@@ -192,19 +193,19 @@ def draw(curves: dict[str, list[Curve]], marks: list[int], space: str, path: Pat
 
 
 def speeds(space: StateSpace, rounds: int, walks_in_all: int) -> None:
-    """By the time of one processor, then by the clock with all processors."""
-    tracks = Tracks(space)
-    tell("by the time of one processor")
+    """Print the speeds by CPU time on one core, then by wall-clock time on all cores."""
+    precomputed = PrecomputedSteps(space)
+    show("by CPU time on one core")
     sources: dict[str, Work] = {
         "Hypothesis machine by hand, no oracle": by_hand,
         "Hypothesis machine of groupcheck": machine,
     }
-    sources |= {f"walks, {choice}": walks(tracks, choice) for choice in CHOICES}
-    sources["walks beyond the spaces"] = beyond
+    sources |= {f"walks, {choice}": walks(precomputed, choice) for choice in CHOICES}
+    sources["walks beyond the instances"] = beyond
     sources["verify --walks, all of them mixed"] = in_bulk(space, 1, 600)
     measured(sources, time.process_time, rounds)
     jobs = processors()
-    tell(f"by the clock, {jobs} processors, with their start and the exploration")
+    show(f"by wall-clock time on {jobs} cores, with their start and the exploration")
     measured(
         {
             "Hypothesis machine by hand, no oracle": by_hand,
@@ -216,15 +217,17 @@ def speeds(space: StateSpace, rounds: int, walks_in_all: int) -> None:
 
 
 def covered(space: StateSpace, name: str, seeds: int, most: int, plot: Path | None) -> None:
-    """The share of transitions covered, by generator and number of steps."""
-    tracks, marks = Tracks(space), marks_up_to(most)
+    """Print the share of transitions covered, by generator and number of steps."""
+    precomputed, marks = PrecomputedSteps(space), marks_up_to(most)
     heads = "".join(f"{mark:>20,}" for mark in marks if mark in TABLE)
-    tell(f"of {space.transition_count:,} transitions after{heads} steps")
+    show(f"of {space.transition_count:,} transitions after{heads} steps")
     curves: dict[str, list[Curve]] = {}
     for kind in (*CHOICES, "tours"):
         started = time.process_time()
         for seed in range(seeds):
-            progress = toured(tracks, seed) if kind == "tours" else walked(tracks, kind, seed)
+            progress = (
+                toured(precomputed, seed) if kind == "tours" else walked(precomputed, kind, seed)
+            )
             curves.setdefault(kind, []).append(at_marks(progress, space.transition_count, marks))
         columns = zip(marks, zip(*curves[kind], strict=True), strict=True)
         cells = "".join(
@@ -232,18 +235,18 @@ def covered(space: StateSpace, name: str, seeds: int, most: int, plot: Path | No
             for mark, column in columns
             if mark in TABLE
         )
-        tell(f"{kind:20}{cells}  in {time.process_time() - started:.0f} s")
+        show(f"{kind:20}{cells}  in {time.process_time() - started:.0f} s")
     if plot:
         draw(curves, marks, name, plot)
 
 
 def main() -> None:
-    """Print the table that is asked for."""
+    """Print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("--instance", default="membership")
     parser.add_argument("--members", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--walks", type=int, default=15_000, help="with all processors (15000)")
+    parser.add_argument("--walks", type=int, default=15_000, help="on all cores (15000)")
     parser.add_argument("--covered", action="store_true", help="shares instead of speeds")
     parser.add_argument("--seeds", type=int, default=10, help="with --covered (10)")
     parser.add_argument("--most", type=int, default=TABLE[-1], help="steps with --covered (100000)")

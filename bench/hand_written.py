@@ -1,7 +1,7 @@
-"""A Hypothesis state machine as one writes it by hand for the coordinator: no model, no oracle.
+"""A Hypothesis state machine for the coordinator, written by hand: no model, no oracle.
 
-It sends the requests that the project's own machine sends most, with their versions and timeouts,
-and looks at nothing. What more the project's generators cost is measured against it.
+It sends the requests that groupcheck's state machine sends most, with their versions and timeouts,
+and checks no response. The speed of groupcheck's generators is compared with it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule, run_state_machine_as_test
 
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.model.instances.inputs import GROUP_ID, TOPIC
+from groupcheck.model.classic.instances.inputs import GROUP_ID, TOPIC
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     Assignment,
@@ -46,7 +46,7 @@ generations = st.integers(-1, 1)
 
 
 class HandWritten(RuleBasedStateMachine):
-    """Members join, sync, say that they are alive, commit, leave."""
+    """Members join, sync, heartbeat, commit and leave."""
 
     members: Bundle[str] = Bundle("members")
     steps = 0
@@ -59,7 +59,7 @@ class HandWritten(RuleBasedStateMachine):
         self.generation = 0
 
     def ask(self, version: int, body: RequestBody) -> list[Response]:
-        """Send a request."""
+        """Send a request; returns the responses."""
         HandWritten.steps += 1
         self.requests += 1
         answers = self.coordinator.receive(Request(self.requests, version, trim(body, version)))
@@ -148,7 +148,7 @@ class HandWritten(RuleBasedStateMachine):
 
 
 def run(examples: int, steps: int, number: int) -> int:
-    """Run it; the steps done."""
+    """Run the state machine; returns the number of steps."""
     HandWritten.steps = 0
     chosen = settings(
         max_examples=examples,

@@ -1,9 +1,9 @@
-"""The built-in coordinator beside the model, step by step: `python bench/lockstep.py`.
+"""Compare the built-in coordinator with the model at each step: `python bench/lockstep.py`.
 
 Runs 200,000 random steps, and a tour of all transitions of every model instance of each version,
 and compares responses and inner state after each step. `--other-choices [STEPS]` runs coordinators
-that choose differently wherever Kafka leaves something open (`support/other_branches.py`), for
-STEPS steps (1,000,000, some four minutes of one core): any behaviour that Kafka allows is accepted.
+that make other choices wherever Kafka allows several (`support/other_branches.py`), for
+STEPS steps (1,000,000, four minutes on one core): any behaviour that Kafka allows is accepted.
 
 A row for each run. Prints the finding and ends with status 1 at the first difference. The tests
 have short forms of both.
@@ -23,12 +23,12 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
+from groupcheck.model.classic.instances.instance import instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.instance import instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.reports.text import story
-from support.fuzzing import Walked, everything, fuzzed, fuzzed_far, toured
+from groupcheck.reports.finding_text import text_of
 from support.other_branches import OtherBranches
+from support.walks import Walked, everything, fuzzed, fuzzed_far, toured
 
 RANDOM_STEPS = 200_000
 OTHER_STEPS = 1_000_000
@@ -42,7 +42,7 @@ def row(what: str, walked: Walked, seconds: float) -> None:
     """Print one row; end the program if there is a finding."""
     print(f"{what:56} {walked.steps:>9,} steps {seconds:>7.1f} s", flush=True)  # noqa: T201
     if walked.finding is not None:
-        sys.exit(story(walked.finding))
+        sys.exit(text_of(walked.finding))
 
 
 def built_in() -> Iterator[Run]:
@@ -70,7 +70,7 @@ def other_choices(port: OtherBranches, seed: int) -> Iterator[Run]:
 
 
 def main() -> None:
-    """Run what is asked for."""
+    """Run the comparison."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument(
         "--other-choices", metavar="STEPS", type=int, nargs="?", const=OTHER_STEPS, default=0

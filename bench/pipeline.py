@@ -1,12 +1,12 @@
-"""How fast the pipeline reads and checks, and in how much memory: `python bench/pipeline.py`.
+"""Speed and memory of the pipeline: `python bench/pipeline.py`.
 
-Recordings: `ingest` and `check` on Spark beside a check in one plain process. The groups are as in
-production, made from the model, with a known number of responses that are not allowed, in known
-groups: each run has to find all of them and no other. `--huge N` adds one group of N events.
+Recordings: `ingest` and `check` on Spark, and a check in one process without Spark. The model
+generates groups as in production. Some have a response that is not allowed, and each run has to
+find exactly these. `--huge N` adds one group of N events.
 
 `--logs` and `--offsets-topic` measure one core without Spark: logs of brokers, and segments of the
-offsets topic, made from the model, all of which have to be accepted. `--instances` shows for each
-model instance how many steps of a log it has that the automaton does not know.
+offsets topic, which the model generates, and all of which must be accepted. `--instances` prints
+for each model instance how many steps of a log it has that the automaton does not have.
 """
 
 from __future__ import annotations
@@ -23,27 +23,27 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 from processes import Took, measured
 
-from groupcheck.model.instances.instance import instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.instance import instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.pipeline.history_replay import HistoryReplay
 from groupcheck.pipeline.kernels import begun
-from groupcheck.pipeline.logs.automaton import MEMBERS, SPACES, automaton, steps_of
-from groupcheck.pipeline.logs.files import LogReader, Manner
+from groupcheck.pipeline.logs.automaton import INSTANCES, MEMBERS, automaton, steps_of
+from groupcheck.pipeline.logs.files import LogReader, LogSource
 from groupcheck.pipeline.offsets_topic.appends import subsets
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.lines import Line
-from support.made_logs import BEGAN_MS, Printed, line, walk
+from support.made_logs import BEGAN_MS, Printed, line, printed_on_a_walk
 from support.made_recordings import Made, Wanted, recordings
 from support.made_segments import check_source, partition, write
 
 HERE = Path(__file__)
-KINDS = 5  # histories, each of which stands for many groups
+KINDS = 5  # different histories; several groups have the same one
 OTHER = "[2026-11-22 03:08:05,254] INFO [Log partition=t-0] Rolled new log segment. (kafka.log.Log)"
 
 
 def plain(directory: Path) -> dict[str, tuple[str, int]]:
-    """The same check of a table of events in this process alone: the violations, by group."""
-    from groupcheck.pipeline.ingest import stored  # noqa: PLC0415 - in a process of its own
+    """Check a table of events in this process, without Spark: the violations by group."""
+    from groupcheck.pipeline.inputs import stored  # noqa: PLC0415 - in a process of its own
     from groupcheck.pipeline.kernels import event_batches, replay  # noqa: PLC0415
 
     return {
@@ -57,7 +57,7 @@ def plain(directory: Path) -> dict[str, tuple[str, int]]:
 def _line(what: str, events: int, took: Took, note: str = "") -> None:
     seconds, mb, processor_s = took
     figures = f"{seconds:8.1f} s {events / seconds:10,.0f} events/s {mb:7,} MB"
-    sys.stdout.write(f"{what:<24} {figures} {processor_s:8.1f} s of processor  {note}\n")
+    sys.stdout.write(f"{what:<24} {figures} {processor_s:8.1f} s of CPU  {note}\n")
     sys.stdout.flush()
 
 
@@ -68,7 +68,7 @@ def _groupcheck(cores: int, conf: list[str], *command: str) -> tuple[str, Took]:
 
 
 def _verdict(report: Path, made: Made, output: str) -> str:
-    """Check that exactly the violations were found, each at its line."""
+    """Assert that exactly the violations were found, each at its line."""
     import pyarrow.parquet as pq  # noqa: PLC0415 - it comes with the extra
 
     rows = pq.read_table(report / "findings", columns=["group_id", "source", "line"]).to_pylist()
@@ -92,11 +92,13 @@ def main() -> None:
     parser.add_argument("--huge", type=int, default=0, help="events of one more group")
     parser.add_argument("--cores", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--conf", action="append", default=[], help="a setting of Spark's")
-    parser.add_argument("--no-plain", action="store_true", help="leave the plain process out")
-    parser.add_argument("--scratch", type=Path, help="where to write meanwhile")
+    parser.add_argument("--no-plain", action="store_true", help="without the check in one process")
+    parser.add_argument("--scratch", type=Path, help="the folder for temporary files")
     parser.add_argument("--logs", action="store_true", help="logs of brokers, on one core")
     parser.add_argument("--offsets-topic", action="store_true", help="segments, on one core")
-    parser.add_argument("--instances", action="store_true", help="what the automaton leaves out")
+    parser.add_argument(
+        "--instances", action="store_true", help="steps that the automaton does not have"
+    )
     parser.add_argument("--profile", default="2.7", choices=("0.10.2", "2.7", "4.1"))
     parser.add_argument("--plain", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -128,7 +130,7 @@ def main() -> None:
 def measure(
     scratch: Path, wanted: Wanted, cores: list[int], conf: list[str], options: argparse.Namespace
 ) -> None:
-    """Make what is wanted, and measure each command with it."""
+    """Make the recordings, and measure each command on them."""
     sources, table, report = (scratch / name for name in ("sources", "table", "report"))
     began = time.monotonic()
     sources.mkdir()
@@ -147,11 +149,11 @@ def measure(
 
 
 def log_lines(profile: str, groups: int, lines: int, others: int) -> list[bytes]:
-    """The lines of groups side by side, each after as many others."""
+    """The lines of several groups by time, each after `others` lines of other classes."""
     random = Random(7)
     kinds: list[list[Printed]] = []
     while len(kinds) < KINDS:
-        found = list(walk(random, profile, "membership", 10 * lines))
+        found = list(printed_on_a_walk(random, profile, "membership", 10 * lines))
         kinds += [found[:lines]] if len(found) >= lines else []
     printed = []
     for number in range(groups):
@@ -167,7 +169,9 @@ def logs(profile: str, texts: list[bytes]) -> None:
     began = time.process_time()
     automaton(profile)
     built = time.process_time()
-    rows = LogReader("file:///bench.log", Manner()).rows(map(Line, range(1, len(texts) + 1), texts))
+    rows = LogReader("file:///bench.log", LogSource()).rows(
+        map(Line, range(1, len(texts) + 1), texts)
+    )
     events = [Event.of(row) for name, row in rows if name == "event"]
     events.sort(key=lambda event: event[:4])
     read = time.process_time()
@@ -189,14 +193,14 @@ def logs(profile: str, texts: list[bytes]) -> None:
     ):
         rate = f"{number / seconds:10,.0f} a second"
         sys.stdout.write(f"{profile:<7} {what:<8} {number:9,} in {seconds:6.1f} s {rate}\n")
-    sys.stdout.write(f"{profile:<7} the automaton is made in {built - began:.1f} s\n")
+    sys.stdout.write(f"{profile:<7} the automaton is ready after {built - began:.1f} s\n")
 
 
 def not_covered(profile: str) -> None:
-    """How many steps each instance has that those of the automaton do not have."""
+    """Print how many steps each instance has that the automaton does not have."""
     found = instances(PROFILES[profile], MEMBERS)
-    known = {step[:5] for name in SPACES[profile] for step in steps_of(found[name])}
-    for name in found.keys() - set(SPACES[profile]):
+    known = {step[:5] for name in INSTANCES[profile] for step in steps_of(found[name])}
+    for name in found.keys() - set(INSTANCES[profile]):
         more = {step[:5] for step in steps_of(found[name])} - known
         sys.stdout.write(f"{profile:<7} {name:<28} {len(more)} more\n")
 
@@ -211,7 +215,7 @@ def offsets_topic(profile: str, records: int) -> None:
         first_s = time.process_time() - begun
         offsets = write(where / f"{0:020}.log", profile, batches)
         while offsets[-1] < records:
-            # The same groups under the same names go on from a gap, as after a compaction.
+            # The same groups continue after a gap, as after a compaction.
             base = offsets[-1] + 1
             offsets = write(where / f"{base:020}.log", profile, batches, base)
         size = sum(each.stat().st_size for each in where.iterdir())
@@ -220,9 +224,9 @@ def offsets_topic(profile: str, records: int) -> None:
         taken_s = time.process_time() - begun
     found = len(checked.tables.get("finding", []))
     sys.stdout.write(
-        f"what may follow what is made in {first_s:.1f} s of processor, once a process\n"
+        f"the automaton is ready after {first_s:.1f} s of CPU\n"
         f"{offsets[-1]:,} records, {size / 1e6:.1f} MB, {found} rejected: {taken_s:.1f} s, "
-        f"{offsets[-1] / taken_s:,.0f} records a second of one core\n"
+        f"{offsets[-1] / taken_s:,.0f} records a second on one core\n"
     )
     assert not found
 

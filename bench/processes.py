@@ -1,4 +1,4 @@
-"""What processes take, by Linux's /proc: memory, and seconds of processor."""
+"""Memory and CPU time of processes, from Linux's /proc."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import time
 from pathlib import Path
 from typing import Final, NamedTuple
 
-TICKS: Final = os.sysconf("SC_CLK_TCK")  # in a second
+TICKS: Final = os.sysconf("SC_CLK_TCK")  # per second
 
 
 class Took(NamedTuple):
-    """What a command took: seconds, memory at its peak, and seconds of processor."""
+    """What a command used: seconds, peak memory, and CPU seconds."""
 
     seconds: float
     mb: int = 0
@@ -21,7 +21,7 @@ class Took(NamedTuple):
 
 
 def measured(command: list[str]) -> tuple[str, int, Took]:
-    """What a command prints, its exit status, and what it took."""
+    """Run a command: its output, its exit status, and what it used."""
     began = time.monotonic()
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     peak = Peak(process.pid)
@@ -31,34 +31,31 @@ def measured(command: list[str]) -> tuple[str, int, Took]:
 
 
 class Peak:
-    """The most resident memory that a process and all below it had, in MB, seen twice a second.
-
-    And the seconds of processor that they took, which do not count what others had of the machine.
-    """
+    """Peak memory in MB of a process and its descendants, every 0.5 s, and their CPU time."""
 
     def __init__(self, process: int) -> None:
         self._process = process
         self._over = threading.Event()
         self.mb = 0
         self._ticks: dict[int, int] = {}
-        self._thread = threading.Thread(target=self._look)
+        self._thread = threading.Thread(target=self._sample)
         self._thread.start()
 
-    def _look(self) -> None:
+    def _sample(self) -> None:
         while not self._over.wait(0.5):
-            there = family(self._process)
-            self.mb = max(self.mb, sum(map(resident_mb, there)))
-            self._ticks |= {each: had for each in there if (had := ticks(each))}
+            found = family(self._process)
+            self.mb = max(self.mb, sum(map(resident_mb, found)))
+            self._ticks |= {each: had for each in found if (had := ticks(each))}
 
     def stop(self) -> tuple[int, float]:
-        """The peak, and the seconds of processor; they are looked for no more."""
+        """End the sampling; returns the peak and the CPU seconds."""
         self._over.set()
         self._thread.join()
         return self.mb, sum(self._ticks.values()) / TICKS
 
 
 def family(process: int) -> list[int]:
-    """A process and all that it has started, and these have started."""
+    """A process and its descendants."""
     parents: dict[int, list[int]] = {}
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -73,7 +70,7 @@ def family(process: int) -> list[int]:
 
 
 def ticks(process: int) -> int:
-    """What a process alone has had of the processors."""
+    """The CPU time of one process, in ticks."""
     try:
         stat = Path(f"/proc/{process}/stat").read_text(encoding="utf-8")
     except OSError:
@@ -83,7 +80,7 @@ def ticks(process: int) -> int:
 
 
 def resident_mb(process: int) -> int:
-    """The resident memory of a process alone, in MB."""
+    """The resident memory of one process, in MB."""
     try:
         status = Path(f"/proc/{process}/statm").read_text(encoding="utf-8")
     except OSError:

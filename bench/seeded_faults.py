@@ -1,8 +1,12 @@
-"""Which of Kafka's past bugs a verification finds: `python bench/seeded_faults.py [--whole]`.
+"""Which of Kafka's past bugs a verification finds: `python bench/seeded_faults.py [OPTION]`.
 
-Writes docs/seeded-faults.md: of each bug what tours and walks of one space come to, in about two
-minutes. With `--whole` each copy is verified as by default, too, and by tours, walks and the state
-machine alone: some 20 minutes of one core. It ends with status 1 if a bug is not found.
+Verifies a copy of the coordinator with each bug by tours and walks of one model instance, in about
+two minutes, and writes docs/seeded-faults.md. `--whole` also runs a default verification of each
+copy, and one by each generator alone: 20 minutes on one core. Ends with status 1 if a bug is not
+found.
+
+`--seeds N` writes no page: it verifies each copy with N seeds, and prints how many ids of findings
+all of them have, and the ids that only some have. Ends with status 1 if there is one.
 """
 
 from __future__ import annotations
@@ -10,13 +14,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections import Counter
 from functools import cache
 from pathlib import Path
 from typing import Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.explored import Explored, explored, virtual
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.result import Result, Settings
@@ -29,20 +34,21 @@ WALKS: Final = 500  # the default
 EXAMPLES = Settings().examples
 PAGE = Path(__file__).parents[1] / "docs" / "seeded-faults.md"
 
-HEAD: Final = """\
+HEAD: Final = f"""\
 # Bugs that Kafka had
 
-Would `groupcheck verify` have found the bugs that releases of Kafka had? This page seeds 27 of
-them into copies of this project's coordinator (`tests/support/faults/`). Each is checked against a
-version whose specification has the correct behaviour: a bug that was fixed in 2.2 is seeded into
-2.7, and a bug that was fixed after 2.7 into 4.1.
+Would `groupcheck verify` have found the bugs that releases of Kafka had? {len(KAFKA)} of them are
+seeded into copies of this project's coordinator (`tests/support/faults/`). [No sequence reveals
+{len(ABSENT)} others](#bugs-that-no-sequence-reveals). Each copy is checked against a version whose
+specification has the correct behaviour: a bug that was fixed in 2.2 is seeded into 2.7, and a bug
+that was fixed after 2.7 into 4.1.
 
 `python bench/seeded_faults.py` writes this page, and a test compares it with a run. It verifies
 each copy on one of the default model instances, with tours, 500 random walks, and the inner state
 reported. *steps* is the length of the shortest finding, *shortest* that of the shortest sequence
-in the instance that reveals the bug, found by exhaustive search. *seconds* is the CPU time, which
-includes going on after the first finding and minimising all findings. `--whole` also writes the
-second table: which generator finds each bug in a default verification.
+in the instance that reveals the bug, found by exhaustive search. *seconds* is the CPU time of the
+whole verification: it continues after the first finding, and minimises all findings. `--whole` also
+writes the second table: which generator finds each bug in a default verification.
 
 | bug | version | behaviour of the copy | instance | finding | steps | shortest | seconds |
 | --- | --- | --- | --- | --- | --- | --- | --- |
@@ -79,6 +85,35 @@ def first(name: str, result: Result) -> Finding:
     return min(result.findings, key=lambda finding: len(finding.sequence.steps))
 
 
+def one_instance(fault: Fault) -> Explored:
+    """The instance on which a fault is verified."""
+    instance = virtual(PROFILES[fault.profile], Settings(fault.profile))[fault.instance]
+    return explored({fault.instance: instance})
+
+
+def verified(name: str, given: Explored, seed: int) -> Result:
+    """The result of a fault's verification by tours and walks of its instance."""
+    settings = Settings(KAFKA[name].profile, examples=0, walks=WALKS, seed=seed)
+    return Verification(source(name), settings, given=given).run()
+
+
+def same_ids(seeds: int) -> bool:
+    """Whether each fault has the same ids with all seeds; prints a row for each."""
+    same = True
+    for name, fault in KAFKA.items():
+        given = one_instance(fault)
+        found = [
+            {each.finding_id for each in verified(name, given, seed).findings}
+            for seed in range(seeds)
+        ]
+        always = frozenset.intersection(*map(frozenset, found))
+        counts = Counter(each for ids in found for each in ids - always)
+        same &= not counts
+        some = "; ".join(f"{each} with {times}" for each, times in sorted(counts.items()))
+        print(f"{name:12} {len(always)} with all seeds; {some or 'no other'}", flush=True)  # noqa: T201
+    return same
+
+
 class Whole(NamedTuple):
     """The seconds in which each generator finds a fault; None if it does not find it alone."""
 
@@ -90,11 +125,9 @@ class Whole(NamedTuple):
 
 def shown(name: str, fault: Fault) -> tuple[str, bool]:
     """The row of a fault, verified on its instance, and whether the finding is minimal."""
-    instance = virtual(PROFILES[fault.profile], Settings(fault.profile))[fault.instance]
     started = time.process_time()
-    given = explored({fault.instance: instance})
-    settings = Settings(fault.profile, examples=0, walks=WALKS)
-    finding = first(name, Verification(source(name), settings, given=given).run())
+    given = one_instance(fault)
+    finding = first(name, verified(name, given, seed=0))
     seconds, steps = time.process_time() - started, len(finding.sequence.steps)
     least = shortest(given.spaces[fault.instance], faulty_port(name), steps)
     row = f"{fault.row(finding.finding_id, steps, least)} {seconds:.1f} |\n"
@@ -104,13 +137,13 @@ def shown(name: str, fault: Fault) -> tuple[str, bool]:
 
 @cache
 def spaces(profile: str) -> tuple[Explored, float]:
-    """The spaces of a default verification, and the seconds it takes to explore them."""
+    """The instances of a default verification, and the seconds it takes to explore them."""
     started = time.process_time()
     return explored(virtual(PROFILES[profile], Settings(profile))), time.process_time() - started
 
 
 def alone(name: str, given: Explored) -> dict[str, float | None]:
-    """The seconds that each source takes to find it by itself; None if it does not."""
+    """The seconds that each generator alone takes to find a fault; None if it does not."""
     settings = Settings(KAFKA[name].profile, examples=0, max_findings=1)
     found: dict[str, float | None] = {}
     for sort, each in zip(
@@ -125,8 +158,8 @@ def alone(name: str, given: Explored) -> dict[str, float | None]:
     return found
 
 
-def tell_whole() -> list[Whole]:
-    """Verify each copy as by default, and by each source alone."""
+def verified_whole() -> list[Whole]:
+    """Verify each copy with the defaults, and with each generator alone."""
     found: list[Whole] = []
     for name, fault in KAFKA.items():
         (given, seconds), settings = spaces(fault.profile), Settings(fault.profile, walks=WALKS)
@@ -160,7 +193,7 @@ def main(*, whole: bool) -> None:
     """Write the page; without `whole` the table of what finds each bug stays."""
     before = PAGE.read_text(encoding="utf-8")
     kept = before[before.index(WHOLE_HEAD.splitlines()[1]) - 1 : before.index(ABSENT_TITLE)]
-    table = whole_table(tell_whole()) if whole else kept
+    table = whole_table(verified_whole()) if whole else kept
     found = [shown(name, fault) for name, fault in KAFKA.items()]
     minimal = sum(is_minimal for _, is_minimal in found)
     summary = f"\nThe finding has the minimal length for {minimal} of {len(found)}.\n"
@@ -172,4 +205,8 @@ def main(*, whole: bool) -> None:
 if __name__ == "__main__":
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--whole", action="store_true", help="also verify each copy as by default")
-    main(whole=options.parse_args().whole)
+    options.add_argument("--seeds", type=int, metavar="N", help="compare the ids of N seeds")
+    given_options = options.parse_args()
+    if given_options.seeds:
+        sys.exit(not same_ids(given_options.seeds))
+    main(whole=given_options.whole)

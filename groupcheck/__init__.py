@@ -32,7 +32,7 @@ def check_trace(trace: str, port: str) -> None:
     from groupcheck.properties.ports.source import port_source
     from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import parse
-    from groupcheck.reports.text import story
+    from groupcheck.reports.finding_text import text_of
 
     __tracebackhide__ = True
     try:
@@ -40,6 +40,6 @@ def check_trace(trace: str, port: str) -> None:
     except NotReplayedError as error:
         raise AssertionError(str(error)) from None
     if replayed.finding is not None:
-        raise AssertionError(story(replayed.finding))
+        raise AssertionError(text_of(replayed.finding))
     if replayed.omission:
         warnings.warn(replayed.omission, stacklevel=2)

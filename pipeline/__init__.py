@@ -1,1 +1,1 @@
-"""The data pipeline on Spark: reads what groups did, and checks it against the model."""
+"""The data pipeline on Spark: reads recordings, logs and records, and checks them."""

@@ -1,31 +1,36 @@
-"""The job of `groupcheck check`: checks the history of each group, and sums the results."""
+"""The job of `groupcheck check`: checks the history of each group, and sums the results.
+
+Small inputs are checked in this process, larger ones on Spark: both check with
+`kernels.replayed`, and write the same tables.
+"""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, Final, NamedTuple
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from operator import itemgetter
+from typing import Any, Final, Literal, NamedTuple
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import Window as W  # noqa: N817 - as Spark's users call it
-from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
+import pyarrow.parquet as pq
+from pyarrow import fs
 
-from groupcheck.pipeline.errors import in_a_line
-from groupcheck.pipeline.ingest import (
-    ORDER,
-    Counts,
-    counts_of,
-    is_ingested,
-    most_frequent,
-    numbered,
-    read,
-    stored,
-)
-from groupcheck.pipeline.kernels import replay, replay_files
+from groupcheck.model.engine.exploration import without_collector
+from groupcheck.pipeline import schemas
+from groupcheck.pipeline.errors import naming_errors
+from groupcheck.pipeline.history_replay import FindingRow
+from groupcheck.pipeline.inputs import ORDER, Counts, counts_of, files_of, is_ingested, stored
+from groupcheck.pipeline.kernels import event_batches, replayed, rows_in
 from groupcheck.pipeline.output import Output
-from groupcheck.pipeline.schemas import CHECKED, EXPLORED, TRANSITIONS, persisted, rows_of_table
-from groupcheck.pipeline.transitions import explored_transitions
+from groupcheck.pipeline.readers import rows_of
+from groupcheck.pipeline.sources import COMPRESSIONS, TOPIC_SCHEME, Row, place, segments
+from groupcheck.pipeline.summary import (
+    MOST_REASONS,
+    Summary,
+    added,
+)
+from groupcheck.properties.histories.events import Event
 
-# The tables that are written, by their columns in CHECKED.
+# The tables that are written, by their columns in CHECKED; and `transitions`.
 TABLES: Final = {
     "verdict": "verdicts",
     "finding": "findings",
@@ -33,13 +38,13 @@ TABLES: Final = {
     "state": "states",
     "offset": "offsets",
 }
+# What is checked without Spark: about 100,000 events.
+MOST_BYTES: Final = 20_000_000
+MOST_EVENTS: Final = 100_000  # of a folder of `ingest`
+RATIO: Final = 10  # of the size of files to that of compressed ones
 
-
-MOST_FINDINGS: Final = 20
-MOST_GROUPS: Final = 40  # of the rebalance timeline
-MOST_REBALANCES: Final = 500  # of a group: the first of them
-WHOSE: Final = ("source", "session", "group_id")
-VERDICTS: Final = ("accepted", "rejected", "undecided")
+Engine = Literal["python", "spark"]
+Batches = Iterable[Iterable[tuple[Any, ...]]]  # of rows
 
 
 class Request(NamedTuple):
@@ -51,7 +56,6 @@ class Request(NamedTuple):
         report: a folder for the tables.
         overwrite: whether to replace the folder if it is there.
         time_zone: of times in logs without a zone.
-        timeline: whether to return the rebalances of the groups that rebalance most.
 
     """
 
@@ -60,20 +64,6 @@ class Request(NamedTuple):
     report: str | None = None
     overwrite: bool = False
     time_zone: str = "UTC"
-    timeline: bool = False
-
-
-class FindingRow(NamedTuple):
-    """A row of the table of findings, with the reason of its verdict."""
-
-    group_id: str
-    source: str
-    session: int
-    line: int
-    recording: str | None
-    left_out: int | None
-    kind: str
-    reason: str
 
 
 class Checked(NamedTuple):
@@ -84,9 +74,10 @@ class Checked(NamedTuple):
     transitions that the input covers, `transitions_explored` those of the explored instances, and
     `explored_and_covered` those in both. `rebalancing` lists the groups that rebalance most: how
     often, and the most frequent reason. `read` counts what was read, unless `ingest` did, and
-    `lanes` is the rebalance timeline.
+    `timeline` is the rebalance timeline.
     """
 
+    engine: Engine
     groups: int
     accepted: int
     rejected: int
@@ -99,154 +90,128 @@ class Checked(NamedTuple):
     transitions_explored: int
     explored_and_covered: int
     rebalancing: tuple[tuple[str, int, str], ...]
+    read: Counts | None
+    timeline: tuple[dict[str, Any], ...]
+
+
+class Sums(NamedTuple):
+    """What an engine returns: the sums, and the counts of what it has read, if it has."""
+
+    engine: Engine
+    summary: Summary
     read: Counts | None = None
-    lanes: tuple[dict[str, Any], ...] = ()
 
 
-def check_events(events: DataFrame, profile: str | None = None) -> DataFrame:
-    """Rows of `CHECKED` for the histories in rows of `EVENTS`.
-
-    They are checked against the version of their sources, unless `profile` names another.
-    """
-    in_order = events.repartition("group_id").sortWithinPartitions(*ORDER)
-    return in_order.mapInArrow(partial(replay, profile=profile), CHECKED)
-
-
-def check_files(spark: SparkSession, path: str, profile: str | None = None) -> DataFrame:
-    """The same for a folder that `ingest` has written, which is sorted already.
-
-    Each file is a task, which reads it with Arrow: to sort it again, or to send every row through
-    the JVM, would take longer than the check.
-    """
-    files = stored(path)
-    return numbered(spark, len(files)).mapInArrow(partial(replay_files, files, profile), CHECKED)
-
-
-def transitions_of(rows: DataFrame, explored: DataFrame) -> DataFrame:
-    """The transitions in rows of `CHECKED`, and those that only the explored instances have."""
-    keys = EXPLORED.names
-    sums = [F.sum(name).alias(name) for name in ("times", "histories")]
-    shown = rows_of_table(rows, "transition").groupBy(*keys).agg(*sums)
-    known = explored.withColumn("explored", F.lit(True))  # noqa: FBT003 - a column
-    both = shown.join(known, on=keys, how="full_outer")
-    return both.fillna({"times": 0, "histories": 0, "explored": False}).select(*TRANSITIONS.names)
-
-
-def check(spark: SparkSession, asked: Request) -> Checked:
-    """Check the groups of sources, or of a folder of `ingest`, against the model.
+def is_small(asked: Request) -> bool:
+    """Whether the sources are checked in this process.
 
     Raises:
-        PipelineError: the message says why not; no report is left.
+        PipelineError: a source is missing or cannot be read.
+    """
+    if any(source.startswith(TOPIC_SCHEME) for source in asked.sources):
+        return False
+    if is_ingested(asked.sources):
+        return sum(map(_events_in, stored(asked.sources[0]))) <= MOST_EVENTS
+    return sum(_bytes(file) for file, _ in files_of(asked.sources)) <= MOST_BYTES
+
+
+def _events_in(file: str) -> int:
+    system, path = place(file)
+    with naming_errors(f"read {file}"), system.open_input_file(path) as opened:
+        return int(pq.read_metadata(opened).num_rows)
+
+
+def _bytes(file: str) -> int:
+    """The size of a file or of segments; compressed files are taken to be larger."""
+    system, path = place(file)
+    found: list[fs.FileInfo] = system.get_file_info(segments(file) or [path])
+    ratio = RATIO if path.endswith((*COMPRESSIONS, ".parquet")) else 1
+    return ratio * sum(each.size or 0 for each in found)
+
+
+def check(asked: Request, engine: Callable[[Request, Output | None], Sums]) -> Checked:
+    """Check the groups of sources, or of a folder of `ingest`, against the model.
+
+    Args:
+        asked: the settings.
+        engine: `in_process`, or `check_on_spark.on_spark` with a session.
+
+    Raises:
+        PipelineError: the message has the reason; there is no report then.
     """
     if asked.report is None:
-        with in_a_line():
-            return _checked(spark, asked, None)
+        sums = engine(asked, None)
+        return _checked(sums, sums.summary.transition_rows())
     output = Output(asked.report)
     output.check(overwrite=asked.overwrite)
-    with output.written("check") as counts, in_a_line():
-        checked = _checked(spark, asked, output.uri)
+    with output.written("check") as counts:
+        sums = engine(asked, output)
+        transitions = sums.summary.transition_rows()
+        checked = _checked(sums, transitions)
+        output.write("transitions", transitions, schemas.TRANSITIONS)
         counts["groups"], counts["events"] = checked.groups, checked.events
     return checked
 
 
-def _checked(spark: SparkSession, asked: Request, uri: str | None) -> Checked:
-    if len(asked.sources) == 1 and is_ingested(asked.sources[0]):
-        return _summary(spark, asked, check_files(spark, asked.sources[0], asked.profile), uri)
-    with persisted(read(spark, asked.sources, asked.time_zone)) as rows:
-        counts = counts_of(rows)
-        checked = check_events(rows_of_table(rows, "event"), asked.profile)
-        done = _summary(spark, asked, checked, uri)
-        if uri is not None:
-            rows_of_table(rows, "quarantined").coalesce(1).write.parquet(f"{uri}/quarantine")
-        return done._replace(read=counts)
-
-
-def _summary(spark: SparkSession, asked: Request, checked: DataFrame, uri: str | None) -> Checked:
-    """Write the tables, if there is a place for them, and sum them."""
-    with persisted(checked) as rows:
-        profiles = rows_of_table(rows, "verdict").select("profile").distinct().collect()
-        explored = explored_transitions(row[0] for row in profiles)
-        known = spark.createDataFrame(explored, EXPLORED)
-        transitions = transitions_of(rows, known).coalesce(1)
-        if uri is not None:
-            for column, name in TABLES.items():
-                rows_of_table(rows, column).coalesce(1).write.parquet(f"{uri}/{name}")
-            transitions.write.parquet(f"{uri}/transitions")
-        done = summed(rows, transitions)
-        return done._replace(lanes=rebalance_timeline(rows)) if asked.timeline else done
-
-
-def summed(rows: DataFrame, transitions: DataFrame) -> Checked:
-    """The summary of rows of `CHECKED`, and of rows of `TRANSITIONS`."""
-    verdicts = rows_of_table(rows, "verdict")
-    of, events, events_checked = _counted(verdicts)
-    covered, explored, both = _covered(transitions)
+def _checked(sums: Sums, transitions: list[Row]) -> Checked:
+    summary = sums.summary
     return Checked(
-        sum(of.values()),
-        of["accepted"],
-        of["rejected"],
-        of["undecided"],
-        events=events,
-        events_checked=events_checked,
-        findings=_findings(rows) if of["rejected"] else (),
-        reasons=most_frequent(verdicts.where("verdict = 'undecided'")) if of["undecided"] else (),
-        transitions_covered=covered,
-        transitions_explored=explored,
-        explored_and_covered=both,
-        rebalancing=_rebalancing(rows),
+        sums.engine,
+        summary.histories.total(),
+        summary.histories["accepted"],
+        summary.histories["rejected"],
+        summary.histories["undecided"],
+        events=summary.events,
+        events_checked=summary.accepted,
+        findings=tuple(summary.findings),
+        reasons=tuple(sorted(summary.reasons.items(), key=_most_first)[:MOST_REASONS]),
+        transitions_covered=sum(row["times"] > 0 for row in transitions),
+        transitions_explored=sum(row["explored"] for row in transitions),
+        explored_and_covered=sum(row["times"] > 0 and row["explored"] for row in transitions),
+        rebalancing=tuple((each.group_id, -each.less, each.reason) for each in summary.rebalancing),
+        read=sums.read,
+        timeline=summary.timeline(),
     )
 
 
-def _counted(verdicts: DataFrame) -> tuple[dict[str, int], int, int]:
-    """The histories of each verdict, their events, and those in accepted prefixes."""
-    sums = [F.count("*"), F.sum("events"), F.sum("accepted")]
-    found = {row[0]: row[1:] for row in verdicts.groupBy("verdict").agg(*sums).collect()}
-    of = {name: found[name][0] if name in found else 0 for name in VERDICTS}
-    return of, sum(row[1] for row in found.values()), sum(row[2] for row in found.values())
+def _most_first(counted: tuple[str, int]) -> tuple[int, str]:
+    return -counted[1], counted[0]
 
 
-def _findings(rows: DataFrame) -> tuple[FindingRow, ...]:
-    whose = ["group_id", "source", "session"]
-    reasons = rows_of_table(rows, "verdict").select(*whose, "reason")
-    found = rows_of_table(rows, "finding")
-    found = found.withColumnRenamed("omitted", "left_out").select(*FindingRow._fields[:-1])
-    together = found.join(reasons, on=whose, how="inner").select(*FindingRow._fields)
-    return tuple(map(FindingRow._make, together.orderBy(*whose).limit(MOST_FINDINGS).collect()))
+def in_process(asked: Request, output: Output | None) -> Sums:
+    """Check in this process, with all rows in memory.
 
-
-def _covered(transitions: DataFrame) -> tuple[int, int, int]:
-    covered = F.col("times") > 0
-    counts = [
-        F.count_if(each) for each in (covered, F.col("explored"), covered & F.col("explored"))
-    ]
-    found = transitions.agg(*counts).first()
-    return (found[0], found[1], found[2]) if found else (0, 0, 0)
-
-
-def _rebalancing(rows: DataFrame) -> tuple[tuple[str, int, str], ...]:
-    rebalances = rows_of_table(rows, "rebalance")
-    of = rebalances.groupBy("group_id").agg(F.count("*").alias("n"), F.mode("reason"))
-    most = of.orderBy(F.desc("n"), "group_id").limit(3).collect()
-    return tuple((row[0], row[1], row[2]) for row in most)
-
-
-def rebalance_timeline(rows: DataFrame) -> tuple[dict[str, Any], ...]:
-    """Rows of `REBALANCES` in order, with the end of the history, `last_ms`.
-
-    Groups with as many rebalances are ordered by name.
+    Raises:
+        PipelineError: a source cannot be read, or a table cannot be written.
     """
-    rebalances = rows_of_table(rows, "rebalance")
-    often = rebalances.groupBy(*WHOSE).agg(F.count("*").alias("often"))
-    most = often.orderBy(F.desc("often"), *WHOSE).limit(MOST_GROUPS)
-    ends = rows_of_table(rows, "verdict")
-    ended = ends.groupBy(*WHOSE).agg(F.max("at_ms").alias("ended"))
-    last = F.max(F.coalesce("ended_ms", "joined_ms", "began_ms")).over(W.partitionBy(*WHOSE))
-    in_order = F.row_number().over(W.partitionBy(*WHOSE).orderBy("began_ms"))
-    found = (
-        rebalances.join(most, on=[*WHOSE], how="inner")
-        .join(ended, on=[*WHOSE], how="left")
-        .withColumns({"last_ms": F.greatest(last, "ended"), "number": in_order})
-        .where(F.col("number") <= MOST_REBALANCES)
-        .orderBy("source", "session", F.desc("often"), "group_id", "number")
-    )
-    return tuple(row.asDict() for row in found.collect())
+    with without_collector():
+        partitions, read = _partitions(asked, output)
+        checked = _by_table(row for each in partitions for row in replayed(each, asked.profile))
+    if output is not None:
+        for column, name in TABLES.items():
+            output.write(name, checked[column], schemas.OF_HISTORIES[column])
+    return Sums("python", added(row["pickled"] for row in checked["summary"]), read)
+
+
+def _partitions(asked: Request, output: Output | None) -> tuple[Iterable[Batches], Counts | None]:
+    """Partitions of events in batches, each sorted; the counts of the files, if any were read."""
+    if is_ingested(asked.sources):
+        return map(_read, stored(asked.sources[0])), None
+    files = files_of(asked.sources, asked.time_zone)
+    tables = _by_table(row for file in files for row in rows_of(*file))
+    counts = counts_of(tables["file"], tables["quarantined"])
+    if output is not None:
+        output.write("quarantine", tables["quarantined"], schemas.QUARANTINE)
+    return [[sorted(map(Event.of, tables["event"]), key=itemgetter(slice(len(ORDER))))]], counts
+
+
+def _read(file: str) -> Batches:
+    with naming_errors(f"read {file}"):
+        yield from map(rows_in, event_batches(file))
+
+
+def _by_table(rows: Iterable[tuple[str, Row]]) -> defaultdict[str, list[Row]]:
+    found: defaultdict[str, list[Row]] = defaultdict(list)
+    for table, row in rows:
+        found[table].append(row)
+    return found

@@ -1,4 +1,4 @@
-"""The error of the pipeline: one line for the user, also for what Spark raises."""
+"""The error of the pipeline: one line for the user, also for errors of Spark."""
 
 from __future__ import annotations
 
@@ -8,12 +8,35 @@ from collections.abc import Iterator
 
 
 class PipelineError(Exception):
-    """The job fails; the message says why."""
+    """The job fails; the message has the reason."""
+
+
+@contextlib.contextmanager
+def naming_errors(action: str) -> Iterator[None]:
+    """Turn errors of a file system or file into the error of the pipeline: cannot `action`.
+
+    Raises:
+        PipelineError: there was an error.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - it is not in every installation
+
+    try:
+        yield
+    except (OSError, pa.ArrowException) as error:
+        reason = getattr(error, "strerror", None) or first_line(error)
+        msg = f"cannot {action}: {reason}"
+        raise PipelineError(msg) from error
+
+
+def first_line(error: Exception) -> str:
+    """The first line of the message of an error."""
+    message = str(error).strip() or type(error).__name__
+    return message.splitlines()[0][:200]
 
 
 @contextlib.contextmanager
 def in_a_line() -> Iterator[None]:
-    """Turn what Spark raises into the error of the pipeline.
+    """Turn errors of Spark into the error of the pipeline.
 
     Raises:
         PipelineError: Spark has raised an error.
@@ -24,15 +47,17 @@ def in_a_line() -> Iterator[None]:
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError) as error:
-        raise PipelineError(plainly(str(error))) from error
+        raise PipelineError(summarised(str(error))) from error
 
 
-def plainly(said: str) -> str:
+def summarised(message: str) -> str:
     """The last cause in an error message of Spark."""
-    if "No space left on device" in said:
+    if "No space left on device" in message:
         return "the disk is full"
-    if "OutOfMemoryError" in said:
+    if "OutOfMemoryError" in message:
         return "Spark ran out of memory; --conf spark.driver.memory=4g gives it more (2g)"
-    causes = re.findall(r"^(?:Caused by: )?([\w.$]+(?:Exception|Error)\b:?.*)$", said, re.MULTILINE)
-    line = causes[-1] if causes else said.strip().splitlines()[0] if said.strip() else "no reason"
+    causes = re.findall(
+        r"^(?:Caused by: )?([\w.$]+(?:Exception|Error)\b:?.*)$", message, re.MULTILINE
+    )
+    line = causes[-1] if causes else (message.strip().splitlines() or ["no reason"])[0]
     return f"Spark failed: {line[:300]}"

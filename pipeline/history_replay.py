@@ -1,21 +1,34 @@
-"""What the replays of all kinds of sources have in common: the rows of one history."""
+"""The base classes of the replays of all kinds of sources, which return the rows of one history."""
 
 from __future__ import annotations
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from groupcheck.model.bodies import Json
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.pipeline.transitions import NO_GROUP, Transition
 from groupcheck.properties.histories.events import Event
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[str, Row]]  # each with the name of its table
 Where = tuple[str, int]  # topic and partition
+
+
+class FindingRow(NamedTuple):
+    """A row of the table of findings, with the reason of its verdict."""
+
+    group_id: str
+    source: str
+    session: int
+    line: int
+    recording: str | None
+    omitted: int | None
+    kind: str
+    reason: str
 
 
 class Tables:
@@ -50,7 +63,7 @@ class Tables:
         return self.offsets.setdefault(where, {**new, "first_ms": at_ms, "last_ms": at_ms})
 
     def _commit(self, where: Where, offset: int, generation: int | None, at_ms: int) -> None:
-        """Count an accepted commit of a generation; None: of no member."""
+        """Count an accepted commit of a generation, None if it is not from a member."""
         row = self._offset(where, at_ms)
         if generation is not None:
             if self._committed_in.get(where, generation) != generation:
@@ -70,7 +83,7 @@ def add_commit(row: Row, offset: int, at_ms: int) -> None:
 class HistoryReplay:
     """Checks the events of one history, in order. A subclass defines `check`.
 
-    A `finding` is a row of its table; its entry `reason` is that of the verdict.
+    `finding` is a row of its table, with the `reason` of the verdict.
     """
 
     def __init__(self, opened: Event, tables: Tables) -> None:
@@ -103,14 +116,14 @@ class HistoryReplay:
         return self.finding is not None
 
     def finish(self) -> None:
-        """The history is over."""
+        """End the history."""
 
     def complete(self) -> Rows:
         """The rows that no further event can change, each once."""
         return self._own(self.tables.complete())
 
     def end(self) -> Rows:
-        """All other rows; the history is over."""
+        """End the history, and return all other rows."""
         self.finish()
         verdict, reason = self.verdict()
         finding = self.finding
@@ -140,8 +153,8 @@ class HistoryReplay:
         return rule_rows(rules[name] for name in names if name in rules)
 
     def _own(self, rows: Iterable[tuple[str, Row]]) -> Rows:
-        whose = dict(zip(("group_id", "source", "session"), self.key, strict=True))
-        return ((name, {**whose, **row}) for name, row in rows)
+        history = dict(zip(("group_id", "source", "session"), self.key, strict=True))
+        return ((name, {**history, **row}) for name, row in rows)
 
 
 def rule_rows(rules: Iterable[VersionRule]) -> list[dict[str, str]]:

@@ -2,7 +2,7 @@
 
 Spark sorts partitions and streams them through `mapInArrow`. The state is carried from batch to
 batch, so that a large group takes no more memory than a small one. `applyInArrow` and
-`applyInPandas` take 30 to 40 % more processor time, and a group has to fit into memory.
+`applyInPandas` take 30 to 40 % more processor time and need the whole group in memory.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, Rows
-from groupcheck.pipeline.logs.files import Manner
+from groupcheck.pipeline.logs.files import LogSource
 from groupcheck.pipeline.logs.replay import LogReplay
 from groupcheck.pipeline.offsets_topic.partition_reader import OBSERVES
 from groupcheck.pipeline.offsets_topic.record_replay import RecordReplay
@@ -27,37 +28,38 @@ from groupcheck.pipeline.offsets_topic.topic import topic_rows
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.recordings.partial import PartialReplay
 from groupcheck.pipeline.recordings.replay import Replay
-from groupcheck.pipeline.schemas import CHECKED, EVENTS, READ, arrow
+from groupcheck.pipeline.schemas import CHECKED, EVENTS, READ, columns_of
 from groupcheck.pipeline.sources import place
+from groupcheck.pipeline.summary import with_summary
 from groupcheck.pipeline.transitions import Transition
 from groupcheck.properties.histories.events import Event
 
 T = TypeVar("T")
 ROWS_READ: Final = 16_384  # of events, at once
-MOST_ROWS: Final = 5_000  # of a batch that is returned
+MOST_ROWS: Final = 5_000  # of a returned batch
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
 # The column of a table that may have long text.
 LONG: Final = {"event": "body", "finding": "recording", "quarantined": "text"}
 
 
-class DisorderedError(Exception):
-    """The rows of a partition are not in order, so that the result would be wrong."""
+class DisorderedError(PipelineError):
+    """The rows of a partition are not in order: the result would be wrong."""
 
 
 def read_files(
-    files: list[tuple[str, Manner]], numbers: Iterable[pa.RecordBatch]
+    files: list[tuple[str, LogSource]], numbers: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of `READ` of the files whose numbers a batch has in its first column.
 
-    The `Manner` of a file says how to read it if it is a log.
+    The `LogSource` of a file is used if it is a log.
     """
-    rows = (row for source, manner in _numbered(files, numbers) for row in rows_of(source, manner))
-    return batches(rows, arrow(READ))
+    rows = (row for file in _numbered(files, numbers) for row in rows_of(*file))
+    return batches(rows, READ)
 
 
 def read_topic(source: str, records: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The rows of `READ` of records of an offsets topic, sorted by partition and offset."""
-    return batches(topic_rows(source, records), arrow(READ))
+    return batches(topic_rows(source, records), READ)
 
 
 def replay_files(
@@ -66,7 +68,7 @@ def replay_files(
     """The rows of `CHECKED` of the histories in those files of events, each sorted as by `ingest`.
 
     Raises:
-        DisorderedError: one is not.
+        DisorderedError: one of them is not sorted.
     """
     for file in _numbered(files, numbers):
         yield from replay(event_batches(file), profile)
@@ -97,22 +99,31 @@ def replay(
     They are checked against the version of their sources, unless `profile` names another.
 
     Raises:
-        DisorderedError: they are not.
+        DisorderedError: they are not sorted.
     """
-    gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
-    return batches(_replayed(events, profile), arrow(CHECKED))
+    gc.set_threshold(50_000)  # states are many tuples, and few of them are garbage
+    return batches(replayed(map(rows_in, events), profile), CHECKED)
 
 
-def _replayed(arrived: Iterable[pa.RecordBatch], profile: str | None) -> Rows:
+def replayed(events: Iterable[Iterable[tuple[Any, ...]]], profile: str | None = None) -> Rows:
+    """The same for batches of rows that are tuples, and each with the name of its table.
+
+    Raises:
+        DisorderedError: they are not sorted.
+    """
+    return with_summary(_replayed(events, profile))
+
+
+def _replayed(batches: Iterable[Iterable[tuple[Any, ...]]], profile: str | None) -> Rows:
     counts = TransitionCounts()
     current: HistoryReplay | None = None
     last: tuple[Any, ...] = ()
-    for batch in arrived:
-        for history, of_history in groupby(rows_in(batch), key=itemgetter(slice(3))):
+    for batch in batches:
+        for history, of_history in groupby(batch, key=itemgetter(slice(3))):
             events = [Event._make(row) for row in of_history]
             order = [event.seq for event in events]
             if events[0][:4] <= last or not all(map(lt, order, order[1:])):
-                msg = f"{events[0][:4]} comes after {last}, or what follows is not in order"
+                msg = f"{events[0][:4]} follows {last}, or later events are not in order"
                 raise DisorderedError(msg)
             last = events[-1][:4]
             if current is None or history != current.key:
@@ -135,7 +146,7 @@ class TransitionCounts:
         self._histories: Counter[tuple[str, Transition]] = Counter()
 
     def ended(self, replay: HistoryReplay) -> Rows:
-        """The last rows of a history, which is over."""
+        """End a history, and return its last rows."""
         yield from replay.end()
         for transition, times in replay.tables.transitions.items():
             self._times[replay.profile, transition] += times
@@ -188,8 +199,7 @@ def _of_tables(gathered: dict[str, list[Row]], schema: pa.Schema) -> Iterator[pa
     """A batch for each table, column by column."""
     for name, rows in gathered.items():
         fields = list(schema.field(name).type)
-        columns = [pa.array([row.get(f.name) for row in rows], f.type) for f in fields]
-        own = pa.StructArray.from_arrays(columns, fields=fields)
+        own = pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)
         yield pa.record_batch(
             [own if f.name == name else pa.nulls(len(rows), f.type) for f in schema], schema
         )

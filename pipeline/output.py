@@ -1,7 +1,6 @@
-"""Output folders, which are complete or absent: written beside their place, then renamed.
+"""Output folders, which are complete or absent: each is written under another name, then renamed.
 
-An existing folder is an error, unless groupcheck has written it and the user allows to overwrite
-it.
+An existing folder is an error, unless groupcheck has written it and --overwrite is given.
 """
 
 from __future__ import annotations
@@ -13,10 +12,12 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyarrow import fs
 
-from groupcheck.pipeline.errors import PipelineError
-from groupcheck.pipeline.sources import place
+from groupcheck.pipeline.errors import PipelineError, naming_errors
+from groupcheck.pipeline.schemas import columns_of
+from groupcheck.pipeline.sources import Row, place, scheme_of
 
 MARKER: Final = "_groupcheck.json"
 FORMAT: Final = 1
@@ -29,9 +30,8 @@ class Output:
         self.name = path
         self._system, self._path = place(path.rstrip("/") or path)
         parent, _, name = self._path.rpartition("/")
-        self._beside = f"{parent}/.{name}.{os.getpid()}"
-        scheme = path.partition("://")[0] + "://" if "://" in path else "file://"
-        self.uri = f"{scheme}{self._beside}"  # where it is written before it is renamed
+        self._temporary = f"{parent}/.{name}.{os.getpid()}"
+        self.uri = f"{scheme_of(path)}{self._temporary}"  # before it is renamed
 
     def check(self, *, overwrite: bool) -> None:
         """Check that the folder can be written.
@@ -49,8 +49,8 @@ class Output:
         elif info.type != fs.FileType.NotFound:
             msg = f"{self.name} exists already; --overwrite replaces it"
             raise PipelineError(msg)
-        with writes(self.name):
-            self._system.create_dir(self._beside, recursive=True)
+        with naming_errors(f"write to {self.name}"):
+            self._system.create_dir(self._temporary, recursive=True)
 
     @contextlib.contextmanager
     def written(self, kind: str) -> Iterator[dict[str, Any]]:
@@ -62,19 +62,32 @@ class Output:
         marked: dict[str, Any] = {"format": FORMAT, "kind": kind}
         try:
             yield marked
-            with writes(self.name):
-                with self._system.open_output_stream(f"{self._beside}/{MARKER}") as file:
+            with naming_errors(f"write to {self.name}"):
+                with self._system.open_output_stream(f"{self._temporary}/{MARKER}") as file:
                     file.write(json.dumps(marked, indent=1).encode() + b"\n")
                 self._replace()
         finally:
             with contextlib.suppress(OSError, pa.ArrowException):
-                if self._system.get_file_info(self._beside).type != fs.FileType.NotFound:
-                    self._system.delete_dir(self._beside)
+                if self._system.get_file_info(self._temporary).type != fs.FileType.NotFound:
+                    self._system.delete_dir(self._temporary)
+
+    def write(self, table: str, rows: list[Row], schema: pa.Schema) -> None:
+        """Write a table, a folder with one file, inside the context of `written`.
+
+        Raises:
+            PipelineError: the file system has raised an error.
+        """
+        columns = pa.table(columns_of(rows, schema), schema)
+        folder = f"{self._temporary}/{table}"
+        with naming_errors(f"write to {self.name}"):
+            self._system.create_dir(folder, recursive=True)
+            with self._system.open_output_stream(f"{folder}/part-0.parquet") as file:
+                pq.write_table(columns, file, compression="zstd")
 
     def _replace(self) -> None:
         if self._system.get_file_info(self._path).type == fs.FileType.Directory:
             self._system.delete_dir(self._path)
-        self._system.move(self._beside, self._path)
+        self._system.move(self._temporary, self._path)
 
 
 def marker(path: str) -> dict[str, Any] | None:
@@ -102,22 +115,7 @@ def put_marker(path: str, entries: dict[str, Any]) -> None:
         PipelineError: the marker cannot be written.
     """
     system, inside = place(path.rstrip("/") or path)
-    with writes(path):
+    with naming_errors(f"write to {path}"):
         with system.open_output_stream(f"{inside}/.{MARKER}") as file:
             file.write(json.dumps({"format": FORMAT, **entries}, indent=1).encode() + b"\n")
         system.move(f"{inside}/.{MARKER}", f"{inside}/{MARKER}")
-
-
-@contextlib.contextmanager
-def writes(name: str) -> Iterator[None]:
-    """Turn errors of writing into the error of the pipeline.
-
-    Raises:
-        PipelineError: the file system has raised an error.
-    """
-    try:
-        yield
-    except (OSError, pa.ArrowException) as error:
-        why = getattr(error, "strerror", None) or str(error).splitlines()[0]
-        msg = f"cannot write to {name}: {why}"
-        raise PipelineError(msg) from error

@@ -1,4 +1,4 @@
-"""Reads a file as rows of `READ`; its first lines say which reader it needs."""
+"""Reads a file as rows of `READ`; its first lines determine the reader."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import chain, islice
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Final
 
-from groupcheck.pipeline.logs.files import LogReader, Manner, is_log
+from groupcheck.pipeline.logs.files import LogReader, LogSource, is_log
 from groupcheck.pipeline.offsets_topic.formatter_text import FormatterReader, is_formatted
-from groupcheck.pipeline.offsets_topic.group_records import LOOKED_AT, profile_of
+from groupcheck.pipeline.offsets_topic.group_records import MOST_EXAMINED, profile_of
 from groupcheck.pipeline.offsets_topic.partition_reader import PartitionReader
 from groupcheck.pipeline.offsets_topic.segments import Batch, batches
 from groupcheck.pipeline.sources import Row, file_row, lines, place, quarantined, segments
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 FIRST: Final = 20  # lines that reveal the kind of a file
 
 
-def rows_of(source: str, manner: Manner | None = None) -> Iterator[tuple[str, Row]]:
+def rows_of(source: str, log_source: LogSource | None = None) -> Iterator[tuple[str, Row]]:
     """The rows of `READ` of a file, each with the name of its column."""
     if paths := segments(source):
         return SegmentReader(source, place(source)[0], paths).rows()
     found = lines(source)
     first = list(islice(found, FIRST))
-    whole = chain(first, found)
+    all_lines = chain(first, found)
     if first and is_formatted(first[0]):
-        return FormatterReader(source, first[0]).rows(whole)
+        return FormatterReader(source, first[0]).rows(all_lines)
     if is_log(first):
-        return LogReader(source, manner or Manner()).rows(whole)
-    return rows_of_recording(source, whole)
+        return LogReader(source, log_source or LogSource()).rows(all_lines)
+    return rows_of_recording(source, all_lines)
 
 
 def rows_of_recording(source: str, lines: Iterator[Line]) -> Iterator[tuple[str, Row]]:
@@ -78,11 +78,11 @@ class SegmentReader:
         for number, path in enumerate(self._paths):
             uri, counts, before = f"{self._scheme}://{path}", Counter[str](), self._partition.events
             for batch in self._batches(path):
-                rows, refused = self._partition.take(batch)
+                rows, rejected = self._partition.take(batch)
                 yield from (("event", row) for row in rows)
-                counts["kept"] += len(batch.records) - len(refused) if batch.next_offset else 0
-                counts["quarantined"] += len(refused)
-                for each in refused:
+                counts["kept"] += len(batch.records) - len(rejected) if batch.next_offset else 0
+                counts["quarantined"] += len(rejected)
+                for each in rejected:
                     yield "quarantined", {"source": uri, "line": batch.position, **each}
             events, first = self._partition.events - before, int(number == 0)
             yield file_row(uri, counts["kept"], counts["quarantined"], events, sessions=first)
@@ -96,7 +96,7 @@ class SegmentReader:
             for record in batch.records
             if not batch.control
         )
-        return profile_of((each.key, each.value) for each in islice(records, LOOKED_AT))
+        return profile_of((each.key, each.value) for each in islice(records, MOST_EXAMINED))
 
     def _batches(self, path: str) -> Iterator[Batch]:
         size = self._system.get_file_info(path).size

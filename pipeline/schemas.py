@@ -1,41 +1,48 @@
-"""The schemas of the tables; docs/tables.md says what the columns mean."""
+"""The schemas of the tables; docs/tables.md describes the columns."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from pyspark import StorageLevel
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import (
-    ArrayType,
-    BinaryType,
-    BooleanType,
-    DataType,
-    IntegerType,
-    LongType,
-    StringType,
-    StructField,
-    StructType,
-)
+import pyarrow as pa
+
+from groupcheck.pipeline.sources import Row
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
-STRING, LONG, INT, BOOL = StringType(), LongType(), IntegerType(), BooleanType()
-BINARY = BinaryType()
+STRING, LONG, INT, BOOL = pa.string(), pa.int64(), pa.int32(), pa.bool_()
+BINARY = pa.binary()
 
 
-def table(columns: Mapping[str, DataType], null: Container[str] = ()) -> StructType:
+def table(columns: Mapping[str, pa.DataType], null: Container[str] = ()) -> pa.Schema:
     """A table of these columns; those in `null` may be null."""
-    return StructType([StructField(name, of, name in null) for name, of in columns.items()])
+    return pa.schema([pa.field(name, kind, name in null) for name, kind in columns.items()])
 
 
-def one_of(**tables: StructType) -> StructType:
+def one_of(**tables: pa.Schema) -> pa.Schema:
     """Rows of several tables in one stream: in each row one column is set."""
-    return StructType([StructField(name, each) for name, each in tables.items()])
+    return pa.schema([pa.field(name, pa.struct(list(each))) for name, each in tables.items()])
+
+
+def list_of(kind: pa.DataType) -> pa.DataType:
+    """Lists of values, none of which is null."""
+    return pa.list_(pa.field("element", kind, nullable=False))
+
+
+def for_spark(schema: pa.Schema) -> StructType:
+    """The schema for Spark."""
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - only Spark needs it
+
+    return from_arrow_schema(schema)
+
+
+def columns_of(rows: list[Row], fields: Iterable[pa.Field]) -> list[pa.Array]:
+    """The columns of rows; a value that a row does not have is null."""
+    return [pa.array([row.get(field.name) for row in rows], field.type) for field in fields]
 
 
 def rows_of_table(rows: DataFrame, name: str) -> DataFrame:
@@ -45,7 +52,9 @@ def rows_of_table(rows: DataFrame, name: str) -> DataFrame:
 
 @contextmanager
 def persisted(rows: DataFrame) -> Iterator[DataFrame]:
-    """Rows that are read several times are computed once, and kept on disk meanwhile."""
+    """Compute rows that are read several times once, and keep them on disk meanwhile."""
+    from pyspark import StorageLevel  # noqa: PLC0415 - only Spark needs it
+
     rows.persist(StorageLevel.DISK_ONLY)
     try:
         yield rows
@@ -53,15 +62,10 @@ def persisted(rows: DataFrame) -> Iterator[DataFrame]:
         rows.unpersist()
 
 
-def arrow(schema: StructType) -> pa.Schema:
-    """The schema for Arrow."""
-    return to_arrow_schema(schema)
-
-
 HISTORY: Final = {"group_id": STRING, "source": STRING, "session": INT}
-STRINGS: Final = ArrayType(STRING, containsNull=False)
+STRINGS: Final = list_of(STRING)
 RULE: Final = table({"rule": STRING, "says": STRING, "source": STRING})
-RULES: Final = ArrayType(RULE, containsNull=False)
+RULES: Final = list_of(pa.struct(list(RULE)))
 CHECKED_AS: Final = {**HISTORY, "profile": STRING}
 
 EVENTS: Final = table(
@@ -153,11 +157,15 @@ OFFSETS: Final = table(
 )
 
 READ: Final = one_of(event=EVENTS, quarantined=QUARANTINE, file=FILES)
-CHECKED: Final = one_of(
-    verdict=VERDICTS,
-    finding=FINDINGS,
-    transition=TRANSITIONS,
-    rebalance=REBALANCES,
-    state=STATES,
-    offset=OFFSETS,
-)
+# A `pipeline.summary.Summary`, pickled.
+SUMMARY: Final = table({"pickled": BINARY})
+OF_HISTORIES: Final = {
+    "verdict": VERDICTS,
+    "finding": FINDINGS,
+    "transition": TRANSITIONS,
+    "rebalance": REBALANCES,
+    "state": STATES,
+    "offset": OFFSETS,
+}
+CHECKED: Final = one_of(**OF_HISTORIES, summary=SUMMARY)
+FOLLOWED: Final = one_of(**OF_HISTORIES, quarantined=QUARANTINE)

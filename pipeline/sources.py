@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import fs
 
-from groupcheck.pipeline.errors import PipelineError
+from groupcheck.pipeline.errors import PipelineError, first_line, naming_errors
 from groupcheck.properties.histories.lines import Line
 
 Row = dict[str, Any]
@@ -30,12 +30,13 @@ TRACES: Final = (".jsonl", ".json", ".ndjson", ".log", ".txt", "")
 # The ending of the name of a rotated log.
 ROTATED: Final = re.compile(r"\.(?:(?P<number>\d{1,4})|(?P<day>\d{4}-\d\d-\d\d(?:-\d\d)?))$")
 LOCAL: Final = "file://"
+TOPIC_SCHEME: Final = "kafka://"
 SEGMENT: Final = re.compile(r"\d{20}\.log")
 PARTITION: Final = re.compile(r"__consumer_offsets-\d+")
 MOST_BYTES: Final = 16 * 1024 * 1024  # of a line
 CHUNK: Final = 64 * 1024
 MOST_ROWS: Final = 10_000  # of Parquet, that are in memory
-MOST_TEXT: Final = 200  # characters that quarantine has of a line
+MOST_TEXT: Final = 200  # characters of a line in quarantine
 
 
 def place(path: str) -> tuple[fs.FileSystem, str]:
@@ -46,7 +47,7 @@ def place(path: str) -> tuple[fs.FileSystem, str]:
     """
     if "://" not in path:
         return fs.LocalFileSystem(), Path(path).absolute().as_posix()
-    if path.startswith(LOCAL):  # as it is: Arrow reads no URI with a space in it
+    if path.startswith(LOCAL):  # unchanged: Arrow reads no URI with a space
         return fs.LocalFileSystem(), path.removeprefix(LOCAL)
     try:
         scheme, _, rest = path.partition("://")
@@ -54,7 +55,7 @@ def place(path: str) -> tuple[fs.FileSystem, str]:
             f"{ {'s3a': 's3', 's3n': 's3'}.get(scheme, scheme) }://{rest}"
         )
     except (pa.ArrowException, OSError, ValueError) as error:
-        msg = f"{path}: {_first_line(error)}"
+        msg = f"{path}: {first_line(error)}"
         raise PipelineError(msg) from error
     return found
 
@@ -70,26 +71,23 @@ def files(sources: list[str]) -> list[str]:
     found: dict[str, None] = {}
     for source in sources:
         system, path = place(source)
-        try:
+        with naming_errors(f"read {source}"):
             found.update(
-                dict.fromkeys(f"{_scheme(source)}{p}" for p in _files(system, path, source))
+                dict.fromkeys(f"{scheme_of(source)}{p}" for p in _files(system, path, source))
             )
-        except OSError as error:
-            msg = f"cannot read {source}: {error.strerror or _first_line(error)}"
-            raise PipelineError(msg) from error
-    return sorted(_together(list(found)))
+    return sorted(_joined(list(found)))
 
 
-def _together(found: list[str]) -> Iterator[str]:
+def _joined(found: list[str]) -> Iterator[str]:
     """Each source; segments without their folder are joined."""
-    named: dict[str, list[str]] = {}
+    segments_in: dict[str, list[str]] = {}
     for each in found:
         folder, _, name = each.rpartition("/")
         if SEGMENT.fullmatch(name) is None:
             yield each
         elif folder not in found:
-            named.setdefault(folder, []).append(name)
-    for folder, names in named.items():
+            segments_in.setdefault(folder, []).append(name)
+    for folder, names in segments_in.items():
         yield f"{folder}/{names[0] if len(names) == 1 else '{' + ','.join(sorted(names)) + '}'}"
 
 
@@ -124,7 +122,7 @@ def quarantined(source: str, line: Line, reason: str) -> Row:
 
 
 def by_age(found: list[str]) -> list[str]:
-    """Files in the order of rotation, those of one log together."""
+    """Files in the order of rotation, log by log."""
     return sorted(found, key=_age)
 
 
@@ -147,7 +145,13 @@ def folder_of(found: list[str]) -> str:
     return "/".join(names[0] for names in shared) or folders[0][0]
 
 
-def _scheme(source: str) -> str:
+def uri_of(path: str) -> str:
+    """The URI of a path; a URI is unchanged."""
+    return path if "://" in path else f"{LOCAL}{place(path)[1]}"
+
+
+def scheme_of(source: str) -> str:
+    """The scheme of a path or URI, with `://`."""
     return source.partition("://")[0] + "://" if "://" in source else LOCAL
 
 
@@ -162,8 +166,7 @@ def _files(system: fs.FileSystem, path: str, source: str) -> list[str]:
     paths = [each.path for each in inside if each.type == fs.FileType.File]
     readable = list(dict.fromkeys(filter(None, (_readable(each, path) for each in paths))))
     if not readable:
-        what = "it has no recordings or logs (*.jsonl, *.log, ...)"
-        msg = f"cannot read {source}: {what}"
+        msg = f"cannot read {source}: it has no recordings or logs (*.jsonl, *.log, ...)"
         raise PipelineError(msg)
     return readable
 
@@ -173,8 +176,8 @@ def _readable(path: str, among: str) -> str | None:
     folder, _, name = path.rpartition("/")
     if SEGMENT.fullmatch(name) is None:
         return path if _is_trace(path) else None
-    offsets = folder == among or PARTITION.fullmatch(folder.rpartition("/")[2]) is not None
-    return folder if offsets else None
+    is_offsets = folder == among or PARTITION.fullmatch(folder.rpartition("/")[2]) is not None
+    return folder if is_offsets else None
 
 
 def _is_trace(path: str) -> bool:
@@ -198,7 +201,7 @@ def lines(source: str) -> Iterator[Line]:
             number = line.number
             yield line
     except (OSError, EOFError, zlib.error, pa.ArrowException) as error:
-        yield Line(number + 1, reason=f"cannot be read from here on: {_first_line(error)}")
+        yield Line(number + 1, reason=f"cannot be read from here on: {first_line(error)}")
 
 
 def _text(system: fs.FileSystem, path: str) -> Iterator[Line]:
@@ -215,7 +218,7 @@ def _text(system: fs.FileSystem, path: str) -> Iterator[Line]:
 
 
 def _plain(stream: Any, path: str) -> Any:  # noqa: ANN401 - files of several kinds
-    """A decompressed stream; data before a damage is read, of zstd except for a CHUNK."""
+    """A decompressed stream; data before a corrupt place is read, except for a CHUNK of zstd."""
     if path.endswith(".gz"):
         return gzip.GzipFile(fileobj=stream)
     if path.endswith(".bz2"):
@@ -261,12 +264,7 @@ def _message(row: dict[str, Any]) -> dict[str, Any]:
     return message
 
 
-def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - whatever a column holds
+def _without_nulls(value: Any) -> Any:  # noqa: ANN401 - any value of a column
     if isinstance(value, dict):
         return {name: _without_nulls(each) for name, each in value.items() if each is not None}
     return [_without_nulls(each) for each in value] if isinstance(value, list) else value
-
-
-def _first_line(error: Exception) -> str:
-    said = str(error).strip() or type(error).__name__
-    return said.splitlines()[0][:200]

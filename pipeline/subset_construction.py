@@ -1,7 +1,7 @@
-"""Subset construction: the states that an automaton may be in after the symbols seen so far.
+"""Subset construction: the states that an automaton may be in after the symbols observed so far.
 
-The symbols are those of the user. A move with the symbol None is not seen. A move may change a
-counter; the changes of successive moves are combined.
+A transition with the symbol None is an epsilon transition: it is not observed. A transition may
+change a counter; the changes of successive transitions are combined.
 """
 
 from __future__ import annotations
@@ -11,76 +11,76 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, Final, Generic, NamedTuple, TypeVar
 
 
-class Count(NamedTuple):
-    """What happens to a counter: it restarts at 0 or becomes `unknown`, and then it grows."""
+class CounterChange(NamedTuple):
+    """A change of a counter: it restarts at 0 or becomes `unknown`, and is then incremented."""
 
     restarts: bool = False
-    grows: int = 0
+    increments: int = 0
     unknown: bool = False
 
     def of(self, counter: int | None) -> int | None:
-        """The counter after it; None if unknown."""
+        """The counter after the change; None if unknown."""
         before = 0 if self.restarts else counter
-        return None if self.unknown or before is None else before + self.grows
+        return None if self.unknown or before is None else before + self.increments
 
-    def then(self, other: Count) -> Count:
-        """This, and then another."""
+    def then(self, other: CounterChange) -> CounterChange:
+        """This change followed by another."""
         if other.restarts or other.unknown:
             return other
-        return self._replace(grows=self.grows + other.grows)
+        return self._replace(increments=self.increments + other.increments)
 
 
-SAME: Final = Count()
-MOST_GROWS: Final = 1  # without a limit, moves that are not seen would count on for ever
+UNCHANGED: Final = CounterChange()
+MAX_INCREMENTS: Final = 1  # of epsilon transitions: without a limit, a cycle of them never ends
 S = TypeVar("S", bound=Hashable)
-Moves = dict[tuple[Count, int], tuple[str, ...]]  # the counts and targets, with the rules
+Targets = dict[tuple[CounterChange, int], tuple[str, ...]]  # with the rules of each transition
 
 
 class Automaton(Generic[S]):
-    """States by number; `moves` has the moves of each state, by symbol."""
+    """States by number; `transitions` has those of each state, by symbol."""
 
     def __init__(self) -> None:
-        self.moves: list[dict[S | None, Moves]] = []
+        self.transitions: list[dict[S | None, Targets]] = []
 
-    def new(self) -> int:
-        """Add a state without moves."""
-        self.moves.append({})
-        return len(self.moves) - 1
+    def new_state(self) -> int:
+        """Add a state without transitions."""
+        self.transitions.append({})
+        return len(self.transitions) - 1
 
     def add(
         self,
         start: int,
         symbol: S | None,
         target: int,
-        count: Count = SAME,
+        change: CounterChange = UNCHANGED,
         rules: tuple[str, ...] = (),
     ) -> None:
-        """Add a move by these rules of the model."""
-        self.moves[start].setdefault(symbol, {}).setdefault((count, target), rules)
+        """Add a transition by these rules of the model."""
+        self.transitions[start].setdefault(symbol, {}).setdefault((change, target), rules)
 
-    def seen_as(self, look: Callable[[S], S | None]) -> Automaton[S]:
-        """The automaton for an observer that cannot distinguish, or see, some symbols."""
-        found: Automaton[S] = Automaton()
-        for moves in self.moves:
-            state = found.moves[found.new()]
-            for symbol, targets in moves.items():
-                state.setdefault(None if symbol is None else look(symbol), {}).update(targets)
-        return found
+    def observed(self, observe: Callable[[S], S | None]) -> Automaton[S]:
+        """The automaton with each symbol as `observe` returns it; None if it is not observed."""
+        result: Automaton[S] = Automaton()
+        for transitions in self.transitions:
+            state = result.transitions[result.new_state()]
+            for symbol, targets in transitions.items():
+                state.setdefault(None if symbol is None else observe(symbol), {}).update(targets)
+        return result
 
 
-class Reached(NamedTuple):
+class Step(NamedTuple):
     """The states after a symbol.
 
     Args:
-        change: of the counter, by the move.
-        then: the sets of states after further moves that are not seen, each with their change.
-        about: what the user's `describe` returns for the targets of the move.
+        change: of the counter, by the transition with the symbol.
+        closure: the sets of states after epsilon transitions, each with the change of the counter.
+        description: the result of the user's `describe` for the targets of the transition.
 
     """
 
-    change: Count
-    then: tuple[tuple[Count, int], ...]
-    about: Any
+    change: CounterChange
+    closure: tuple[tuple[CounterChange, int], ...]
+    description: Any
 
 
 class Subsets(Generic[S]):
@@ -88,62 +88,59 @@ class Subsets(Generic[S]):
 
     Args:
         automaton: the automaton.
-        describe: a function of the states that a move leads to, for `Reached.about`.
+        describe: a function of the targets of a transition, for `Step.description`.
 
     """
 
     def __init__(
-        self,
-        automaton: Automaton[S],
-        describe: Callable[[frozenset[int]], Any] = len,
+        self, automaton: Automaton[S], describe: Callable[[frozenset[int]], Any] = len
     ) -> None:
-        self._moves = automaton.moves
+        self._transitions = automaton.transitions
         self._describe = describe
         self._sets: list[frozenset[int]] = []
         self._numbers: dict[frozenset[int], int] = {}
-        self._steps: dict[tuple[int, Hashable], tuple[Reached, ...]] = {}
+        self._steps: dict[tuple[int, Hashable], tuple[Step, ...]] = {}
         self._packed: dict[int, bytes] = {}
-        self.all = self.number(frozenset(range(len(automaton.moves))))
+        self.all = self.number(frozenset(range(len(automaton.transitions))))
 
-    def step(self, number: int, key: Hashable, matches: Callable[[S], bool]) -> tuple[Reached, ...]:
-        """The states after a symbol that `matches`; `key` stands for `matches`."""
+    def step(self, number: int, key: Hashable, matches: Callable[[S], bool]) -> tuple[Step, ...]:
+        """The states after a symbol that `matches`; equal keys are equal functions `matches`."""
         if (number, key) not in self._steps:
-            targets: dict[Count, set[int]] = {}
-            for state in self._sets[number]:
-                for symbol, moves in self._moves[state].items():
-                    if symbol is not None and matches(symbol):
-                        for count, target in moves:
-                            targets.setdefault(count, set()).add(target)
+            targets: dict[CounterChange, set[int]] = {}
+            for symbol, found in self.next_symbols(number).items():
+                if matches(symbol):
+                    for change, target in found:
+                        targets.setdefault(change, set()).add(target)
             self._steps[number, key] = tuple(
-                Reached(count, self.closed(each), self._describe(frozenset(each)))
-                for count, each in targets.items()
+                Step(change, self.closure(states), self._describe(frozenset(states)))
+                for change, states in targets.items()
             )
         return self._steps[number, key]
 
-    def closed(self, states: Iterable[int]) -> tuple[tuple[Count, int], ...]:
-        """The sets of states that are reached from states by moves that are not seen."""
-        seen = {(SAME, state) for state in states}
-        todo = list(seen)
-        while todo:
-            before, state = todo.pop()
-            for count, target in self._moves[state].get(None, ()):
-                after = before.then(count)
-                if (after, target) not in seen and after.grows <= MOST_GROWS:
-                    seen.add((after, target))
-                    todo.append((after, target))
-        sets: dict[Count, set[int]] = {}
-        for count, state in seen:
-            sets.setdefault(count, set()).add(state)
-        return tuple((count, self.number(frozenset(each))) for count, each in sets.items())
+    def closure(self, states: Iterable[int]) -> tuple[tuple[CounterChange, int], ...]:
+        """The sets of states that epsilon transitions reach, by the change of the counter."""
+        reached = {(UNCHANGED, state) for state in states}
+        pending = list(reached)
+        while pending:
+            before, state = pending.pop()
+            for change, target in self._transitions[state].get(None, ()):
+                after = before.then(change)
+                if (after, target) not in reached and after.increments <= MAX_INCREMENTS:
+                    reached.add((after, target))
+                    pending.append((after, target))
+        sets: dict[CounterChange, set[int]] = {}
+        for change, state in reached:
+            sets.setdefault(change, set()).add(state)
+        return tuple((change, self.number(frozenset(each))) for change, each in sets.items())
 
-    def next(self, number: int) -> dict[S, Moves]:
-        """The symbols that may be seen next, with the moves of each."""
-        found: dict[S, Moves] = {}
+    def next_symbols(self, number: int) -> dict[S, Targets]:
+        """The symbols that may be observed next, with the targets of each."""
+        symbols: dict[S, Targets] = {}
         for state in self._sets[number]:
-            for symbol, moves in self._moves[state].items():
+            for symbol, targets in self._transitions[state].items():
                 if symbol is not None:
-                    found.setdefault(symbol, {}).update(moves)
-        return found
+                    symbols.setdefault(symbol, {}).update(targets)
+        return symbols
 
     def number(self, states: frozenset[int]) -> int:
         """The number of a set."""
@@ -161,9 +158,9 @@ class Subsets(Generic[S]):
         return len(self._sets[number])
 
     def packed(self, number: int) -> bytes:
-        """A set as a bit for each state: its number is another in every process."""
+        """A set as a bit for each state, because its number differs between processes."""
         if number not in self._packed:
-            bits = bytearray(len(self._moves) // 8 + 1)
+            bits = bytearray(len(self._transitions) // 8 + 1)
             for state in self._sets[number]:
                 bits[state // 8] |= 1 << state % 8
             self._packed[number] = zlib.compress(bits)
@@ -172,5 +169,5 @@ class Subsets(Generic[S]):
     def unpacked(self, packed: bytes) -> int:
         """The number of a set that `packed` returned in another process."""
         bits = zlib.decompress(packed)
-        states = range(len(self._moves))
+        states = range(len(self._transitions))
         return self.number(frozenset(s for s in states if bits[s // 8] >> s % 8 & 1))

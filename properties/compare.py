@@ -7,94 +7,114 @@ of members, topics and partitions in an answer.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping
+from functools import cache
+from typing import Any, Final, TypeVar, get_type_hints
 
+from groupcheck.model.classic.instances.inputs import NOBODY
+from groupcheck.model.classic.rules.retention import ageless
+from groupcheck.model.classic.state import Group, Member, Offset
 from groupcheck.model.engine.edits import Anything, plain
-from groupcheck.model.instances.inputs import NOBODY
-from groupcheck.model.rules.retention import ageless
-from groupcheck.model.state import Group, Member, Offset
-from groupcheck.model.versions import trim
+from groupcheck.model.versions import record_in, trim
 from groupcheck.model.vocabulary import (
-    DescribeGroupsResponse,
+    DescribedGroup,
     GroupState,
     GroupView,
     JoinGroupResponse,
-    LeaveGroupResponse,
+    MemberResponse,
     MemberView,
     OffsetCommitResponse,
+    OffsetCommitResponseTopic,
     OffsetDeleteResponse,
+    OffsetDeleteResponseTopic,
     OffsetFetchResponse,
+    OffsetFetchResponseTopic,
     ResponseBody,
     TxnOffsetCommitResponse,
 )
 
-# Answers that are about partitions, topic by topic.
+UNREVEALED = "?"  # an id that the port has not revealed yet
+
+# The fields of a member's view by which members with unrevealed ids are compared.
+UNNAMED_FIELDS = ("session_timeout_ms", "rebalance_timeout_ms", "awaiting_join", "awaiting_sync")
+
+Names = Mapping[str, str]
+Record = TypeVar("Record")
+
+# The fields with the id of a member, in every record.
+MEMBER_IDS: Final = frozenset({"leader", "member_id"})
+GENERATION: Final = "generation_id"  # the field with a generation, in every record
+# The records whose ids are those that the client sent.
+ECHOING: Final = frozenset({MemberResponse})
+# The lists whose order Kafka leaves open, by the record that has them.
 BY_TOPIC = (
     OffsetCommitResponse,
     OffsetFetchResponse,
     TxnOffsetCommitResponse,
     OffsetDeleteResponse,
 )
-
-UNREVEALED = "?"  # an id that the port has not revealed yet
-
-Names = Mapping[str, str]
-Record = TypeVar("Record")
-
-
-def _symbol(member_id: str, names: Names) -> str:
-    """The symbol of a member id; unknown ids stay as they are."""
-    return names.get(member_id) or (member_id if member_id in {"", NOBODY} else UNREVEALED)
-
-
-def _symbols(member_ids: list[str], names: Names) -> list[str]:
-    """The symbols of the ids of one list; an unknown id that occurs twice stands for itself."""
-    times = Counter(member_ids)
-    return [names.get(name, UNREVEALED if times[name] == 1 else name) for name in member_ids]
+TOPICS = (OffsetCommitResponseTopic, OffsetFetchResponseTopic, OffsetDeleteResponseTopic)
+UNORDERED: Final[Mapping[type, str]] = {
+    JoinGroupResponse: "members",
+    DescribedGroup: "members",
+    **dict.fromkeys(BY_TOPIC, "topics"),
+    **dict.fromkeys(TOPICS, "partitions"),
+}
 
 
 def normal(body: ResponseBody, names: Names, api_version: int) -> ResponseBody:
     """An answer in its comparable form; `names` turns member ids into symbols."""
     body = trim(body, api_version)
-    if isinstance(body, JoinGroupResponse):
-        listed = (m._replace(member_id=_symbol(m.member_id, names)) for m in body.members)
-        return body._replace(
-            leader=_symbol(body.leader, names),
-            member_id=_symbol(body.member_id, names),
-            members=_in_order(listed),
-        )
-    if isinstance(body, LeaveGroupResponse):
-        left = (m._replace(member_id=names.get(m.member_id, m.member_id)) for m in body.members)
-        return body._replace(members=tuple(left))
-    if isinstance(body, DescribeGroupsResponse):
-        return DescribeGroupsResponse(
-            tuple(
-                group._replace(
-                    members=_in_order(
-                        m._replace(member_id=symbol)
-                        for m, symbol in zip(
-                            group.members,
-                            _symbols([m.member_id for m in group.members], names),
-                            strict=True,
-                        )
-                    )
-                )
-                for group in body.groups
-            )
-        )
-    if isinstance(body, BY_TOPIC):
-        topics: Any = body.topics
-        return body._replace(
-            topics=_in_order(t._replace(partitions=_in_order(t.partitions)) for t in topics)
-        )
-    return body
+    cls: Any = type(body)
+    convert = _converter(cls)
+    return body if convert is None else convert(body, names)
 
 
-def _in_order(records: Iterable[Record]) -> tuple[Record, ...]:
+@cache
+def _converter(cls: Any) -> Callable[[Any, Names], Any] | None:  # noqa: ANN401 - any record
+    """The conversion of records of a class to the comparable form; None if they all have it."""
+    ids = [field for field in cls._fields if field in MEMBER_IDS]
+    name = _echoed if cls in ECHOING else _symbol
+    nested = {field: record_in(hint) for field, hint in get_type_hints(cls).items()}
+    converters = {field: _converter(entry) for field, entry in nested.items() if entry}
+    unordered = UNORDERED.get(cls)
+    lists = {f: convert for f, convert in converters.items() if convert or f == unordered}
+    if not ids and not lists:
+        return None
+
+    def convert(record: Any, names: Names) -> Any:  # noqa: ANN401 - a record of the class
+        changes: dict[str, Any] = {field: name(getattr(record, field), names) for field in ids}
+        for field, entry in lists.items():
+            listed = getattr(record, field)
+            if entry is not None and listed:
+                within = _with_repeated(names, listed)
+                listed = tuple([entry(each, within) for each in listed])
+            changes[field] = _in_order(listed) if field == unordered else listed
+        return record._replace(**changes)
+
+    return convert
+
+
+def _symbol(member_id: str, names: Names) -> str:
+    """The symbol of a member id that the port chose."""
+    return names.get(member_id) or (member_id if member_id in {"", NOBODY} else UNREVEALED)
+
+
+def _echoed(member_id: str, names: Names) -> str:
+    return names.get(member_id, member_id)
+
+
+def _with_repeated(names: Names, records: tuple[Any, ...]) -> Names:
+    """The names, and each repeated id of a list as its own name."""
+    if len(records) < 2 or "member_id" not in records[0]._fields:
+        return names
+    times = Counter(record.member_id for record in records)
+    return {**{name: name for name, count in times.items() if count > 1}, **names}
+
+
+def _in_order(records: tuple[Record, ...]) -> tuple[Record, ...]:
     """Records in a fixed order, whatever they contain: None does not compare with strings."""
-    listed = tuple(records)
-    return tuple(sorted(listed, key=repr)) if len(listed) > 1 else listed
+    return tuple(sorted(records, key=repr)) if len(records) > 1 else records
 
 
 def with_anything_as(seen: Any, allowed: Any) -> Any:  # noqa: ANN401 - any records
@@ -175,28 +195,36 @@ def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
     return bool(unrevealed) and _unrevealed_differ(unrevealed, unmatched)
 
 
-def _unrevealed_differ(members: list[Member], views: list[MemberView]) -> bool:
-    """Compare members with unrevealed ids by the other fields that the view shows."""
-    rows = [
-        (m.session_timeout_ms, m.rebalance_timeout_ms, m.awaiting_join is not None, False)
-        for m in members
-    ]
-    seen = [view[2:6] for view in views]
-    fields = [i for i in range(4) if all(row[i] is not None for row in seen)]
-    return Counter(tuple(row[i] for i in fields) for row in rows) != Counter(
-        tuple(row[i] for i in fields) for row in seen
+def member_view(member: Member) -> MemberView:
+    """A member as a port shows it that shows every field."""
+    return MemberView(
+        member.member_id,
+        member.group_instance_id,
+        member.session_timeout_ms,
+        member.rebalance_timeout_ms,
+        member.awaiting_join is not None,
+        member.awaiting_sync is not None,
+        member.assignment,
     )
 
 
+def _unrevealed_differ(members: list[Member], views: list[MemberView]) -> bool:
+    """Compare members with unrevealed ids by the other fields that the views show."""
+    fields = [f for f in UNNAMED_FIELDS if all(getattr(view, f) is not None for view in views)]
+
+    def rows(found: Iterable[MemberView]) -> Counter[tuple[object, ...]]:
+        return Counter(tuple(getattr(view, f) for f in fields) for view in found)
+
+    return rows(map(member_view, members)) != rows(views)
+
+
 def _member_differs(member: Member, shown: MemberView, *, stable: bool) -> bool:
-    _, instance_id, session_ms, rebalance_ms, awaiting_join, awaiting_sync, assignment = shown
-    return (
-        (instance_id is not None and (instance_id or None) != member.group_instance_id)
-        or (session_ms is not None and session_ms != member.session_timeout_ms)
-        or (rebalance_ms is not None and rebalance_ms != member.rebalance_timeout_ms)
-        or (awaiting_join is not None and awaiting_join != (member.awaiting_join is not None))
-        or (awaiting_sync is not None and awaiting_sync != (member.awaiting_sync is not None))
-        or (stable and assignment is not None and assignment != member.assignment)
+    """Whether a field that is shown differs; an empty string or none is the same."""
+    hidden = {"member_id"} if stable else {"member_id", "assignment"}
+    return any(
+        seen is not None and (seen or None) != (ours or None)
+        for field, seen, ours in zip(MemberView._fields, shown, member_view(member), strict=True)
+        if field not in hidden
     )
 
 

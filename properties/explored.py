@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from groupcheck.cache import derived
+from groupcheck.model.classic.instances.instance import (
+    Instance,
+    feature_instances,
+    virtual_time_instances,
+)
+from groupcheck.model.classic.instances.small import small_instances
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import ChangeAnswer, Edit, FirstNumber, rules_beside
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.instances.instance import Instance, feature_instances, virtual_time_instances
-from groupcheck.model.instances.small import small_instances
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import Settings
 
-# By deviations an instance may have so many times the states.
+# Deviations may make an instance so many times larger.
 MOST_GROWTH: Final = 4
 
 
@@ -38,8 +43,29 @@ def explored(
     instances: Mapping[str, Instance], done: Callable[[int], None] = lambda _states: None
 ) -> Explored:
     """Explore the instances; `done` receives the number of states found since its last call."""
-    found = {name: explore(each, done) for name, each in instances.items()}
+    found = {name: space_of(each, done) for name, each in instances.items()}
     return Explored(found, {name: StateGraph(space) for name, space in found.items()})
+
+
+def space_of(instance: Instance, done: Callable[[int], None] = lambda _states: None) -> StateSpace:
+    """The state space of an instance; that of Kafka's rules is derived once for all processes."""
+    if instance.profile is not EVERY_PROFILE.get(instance.profile.name):
+        return explore(instance, done)
+    states = 0
+
+    def count(found: int) -> None:
+        nonlocal states
+        states += found
+        done(found)
+
+    # Rules are functions, which are not pickled; numbers are quickly made.
+    space = derived(
+        f"state space of {instance.text}",
+        lambda: explore(instance, count)._replace(instance=None, numbers={}),
+    )
+    done(len(space.nodes) - states)
+    numbers = {node: number for number, node in enumerate(space.nodes)}
+    return space._replace(instance=instance, numbers=numbers)
 
 
 def with_deviations(
@@ -61,7 +87,7 @@ def with_deviations(
 
 
 def _may_affect(edit: Edit, space: StateSpace) -> bool:
-    """Whether an edit is about no table, or about one of whose rules some apply in the space."""
+    """Whether an edit affects no single table, or one with rules that the instance applies."""
     version = EVERY_PROFILE[space.instance.profile.name].version
     rules = rules_beside(edit, version)
     return not rules or not rules.isdisjoint(space.applied)
@@ -96,6 +122,6 @@ def virtual(profile: Profile, settings: Settings) -> dict[str, Instance]:
     found = virtual_time_instances(profile, settings.members)
     if settings.members > 1:
         found |= small_instances(profile, settings.members)
-    if settings.every_space:
+    if settings.every_instance:
         found |= feature_instances(profile, settings.members)
     return found

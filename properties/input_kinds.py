@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.state import Advance
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import LeaveGroupRequest, Request
 from groupcheck.properties.sequence import fault_of
 
@@ -34,10 +34,11 @@ FAULTS_OF: Final[Mapping[Feature, tuple[str, ...]]] = {
 FAULT_FEATURES: Final = {name: f for f, names in FAULTS_OF.items() for name in names}
 
 
-def sort_of(given: Input) -> tuple[object, ...]:
-    """The sort of an input: a port supports all of a sort, or none.
+def kind_of(given: Input) -> tuple[object, ...]:
+    """The kind of an input: a port supports all of a kind, or none.
 
-    That is an API at a version, and whether a static member asks it; or what happens.
+    A request's kind is its API, the version, and whether a static member sends it; that of another
+    input is its type.
     """
     if isinstance(given, Request):
         return (given.api, given.api_version, names_static_member(given))

@@ -5,13 +5,18 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, ParamSpec, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from sys import UnraisableHookArgs
+
+P = ParamSpec("P")
+T = TypeVar("T")
+R = TypeVar("R")
 
 SIGNALS: Final = tuple(
     getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
@@ -56,6 +61,44 @@ def held_back() -> Iterator[None]:
         yield
     if came:
         raise KeyboardInterrupt
+
+
+class Map(Protocol):
+    """Calls a function for each value, as `map` does, or in several threads."""
+
+    def __call__(self, do: Callable[[T], R], values: Iterable[T], /) -> Iterator[R]:
+        """The results in the order of the values."""
+        ...
+
+
+class Pool(ThreadPoolExecutor):
+    """Threads that can be waited for whenever an interruption comes.
+
+    A block that is interrupted ends without waiting for them: `finish` does.
+    """
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self._unfinished: set[Future[Any]] = set()
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Call a function in a thread."""
+        with held_back():  # else a thread may be started that the pool does not know
+            future = super().submit(fn, *args, **kwargs)
+            self._unfinished.add(future)
+            future.add_done_callback(self._unfinished.discard)
+        return future
+
+    def finish(self) -> None:
+        """Begin nothing more, and wait for what runs."""
+        # Python 3.11 counts a thread as ended if an interruption comes while it is joined.
+        self.shutdown(wait=False, cancel_futures=True)
+        wait(list(self._unfinished))
+        self.shutdown()
+
+    def __exit__(self, *error: object) -> None:
+        if not isinstance(error[1], KeyboardInterrupt):
+            self.finish()
 
 
 @contextmanager

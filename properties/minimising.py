@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
+from queue import SimpleQueue
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupcheck.properties.deviations.deviating import deviating
@@ -14,6 +15,7 @@ from groupcheck.properties.deviations.search import Deviations
 from groupcheck.properties.findings.canonicalise import canonicalise
 from groupcheck.properties.findings.finding import Finding, keep, length_of
 from groupcheck.properties.findings.shrink import Trial, shrink
+from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 
@@ -43,18 +45,31 @@ class Replayer(NamedTuple):
 
 
 @contextmanager
-def one_by_one(run: Verification) -> Iterator[Replayer]:
-    """One port in virtual time runs all sequences, until it hangs too often."""
-    with run.port() as port:  # in this thread, where a port that hangs can be interrupted
+def in_virtual_time(run: Verification) -> Iterator[Replayer]:
+    """The ports that run side by side run all sequences, until they hang too often."""
+    ports: SimpleQueue[Port] = SimpleQueue()
+
+    def once(sequence: Sequence) -> Finding | None:
+        port = ports.get()
+        try:
+            return replay(sequence, port)
+        finally:
+            ports.put(port)
+
+    with ExitStack() as opened:
+        for _ in range(run.ports):
+            ports.put(opened.enter_context(run.port()))
+        each = opened.enter_context(run.side_by_side())
 
         def replays(sequences: list[Sequence]) -> Iterator[Finding | None]:
-            for sequence in chain.from_iterable(repeat(s, CHANCES) for s in sequences):
+            every = chain.from_iterable(repeat(s, CHANCES) for s in sequences)
+            while some := list(islice(every, run.ports)):
                 if run.replay_hangs >= MOST_HANGS:
                     return
                 run.check_interruption()
-                finding = replay(sequence, port)
-                run.replay_hangs += finding is not None and finding.hung
-                yield finding
+                for finding in each(once, some):
+                    run.replay_hangs += finding is not None and finding.hung
+                    yield finding
 
         yield Replayer(replays, lambda do, found: list(map(do, found)))
 

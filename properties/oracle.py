@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from copy import copy
 from typing import NamedTuple
 
-from groupcheck.model.config import Config
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.state import Advance, Coordinator, Group, Log
+from groupcheck.model.classic.step import Outcome, Profile
+from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine import oracle as engine
 from groupcheck.model.engine.edits import plain
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.state import Advance, Coordinator, Group, Log
-from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import GroupView, JoinGroupRequest, Request, Response, ResponseBody
 from groupcheck.properties.compare import (
     Names,
@@ -27,15 +27,11 @@ from groupcheck.properties.compare import (
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.tolerances import Tolerances
 
-# The share of the tolerance for late timers that a later arrival of a request may use up.
-UNNOTICED = 0.25
+# The share of the tolerance for late timers that the unknown arrival of a request may use up.
+ARRIVAL_SHARE = 0.25
 
-
-# Fields that show by their difference that the coordinator is in another state.
-TELLING = frozenset({"error_code", "generation_id", "leader", "member_id", "topics", "groups"})
-
-# The distance between an answer and no answer.
-SILENCE = 1_000
+# The distance between an answer and no answer; more than any number of fields.
+MISSING_ANSWER = 1_000
 
 DEFAULTS = Config()
 
@@ -54,13 +50,6 @@ class Difference(NamedTuple):
     seen: ResponseBody | None = None
     field: str | None = None
     distance: int = 0
-
-    @property
-    def reported_only(self) -> bool:
-        """Whether only the answer differs, and as far as is known not the state."""
-        if self.allowed is None or self.seen is None:
-            return False
-        return TELLING.isdisjoint(differing(self.allowed, self.seen))
 
 
 class Rejection(NamedTuple):
@@ -103,9 +92,9 @@ class Oracle(engine.Oracle[Outcome]):
         self.requests: dict[int, Request] = {}
 
     @property
-    def fired(self) -> frozenset[tuple[str, ...]]:
+    def applied(self) -> frozenset[tuple[str, ...]]:
         """The rules of each outcome that was kept last."""
-        return frozenset(outcome.fired for outcome in self.kept)
+        return frozenset(outcome.applied for outcome in self.kept)
 
     def has_revealed(self, symbols: Iterable[str]) -> bool:
         """Whether the port has revealed the ids of these symbols."""
@@ -186,7 +175,7 @@ class Oracle(engine.Oracle[Outcome]):
         The moment of its arrival is unknown. It decides which timers had fired by then, and when
         the timers that the request sets began.
 
-        Timers fire in the order of their deadlines, so the fired ones are a prefix of that order.
+        Timers fire in the order of their deadlines, so those that fired are a prefix of that order.
         This yields every prefix: at the start, and at each deadline, where the tolerance allows
         the timer to fire before the request or after it. (A timer for which both were possible at
         an earlier deadline keeps both, until it would be too late.)
@@ -214,7 +203,7 @@ class Oracle(engine.Oracle[Outcome]):
         if deadline_ms is not None and deadline_ms <= left_ms + self.config.timer_early_ms:
             return min(deadline_ms, left_ms)
         last_ms = min(left_ms, late_ms - passed_ms)
-        return last_ms if last_ms > late_ms * UNNOTICED else 0
+        return last_ms if last_ms > late_ms * ARRIVAL_SHARE else 0
 
     def _then(self, before: Outcome, given: Input) -> Iterator[Outcome]:
         """An outcome and each next outcome, as one step, without the rule of passing time."""
@@ -222,7 +211,7 @@ class Oracle(engine.Oracle[Outcome]):
             yield Outcome(
                 after.coordinator,
                 before.responses + after.responses,
-                before.fired + after.fired[isinstance(given, Advance) :],
+                before.applied + after.applied[isinstance(given, Advance) :],
                 before.reasons + after.reasons,
             )
 
@@ -253,7 +242,7 @@ class Oracle(engine.Oracle[Outcome]):
             )
         allowed = {r.request_id: self._normal(r, self._symbols) for r in responses}
         if len(answers) != len(seen.responses):
-            return Difference("answered twice", distance=SILENCE)
+            return Difference("answered twice", distance=MISSING_ANSWER)
         found = [
             _of_answers(request_id, allowed.get(request_id), answers.get(request_id))
             for request_id in sorted(allowed.keys() | answers.keys())
@@ -275,9 +264,9 @@ def _of_answers(
     request_id: int, allowed: ResponseBody | None, seen: ResponseBody | None
 ) -> Difference:
     if seen is None:
-        return Difference("no answer", request_id, allowed, distance=SILENCE)
+        return Difference("no answer", request_id, allowed, distance=MISSING_ANSWER)
     if allowed is None:
-        return Difference("answered too early", request_id, None, seen, distance=SILENCE)
+        return Difference("answered too early", request_id, None, seen, distance=MISSING_ANSWER)
     distance = len(differing(allowed, seen))
     return Difference("another answer", request_id, allowed, seen, distance=distance)
 

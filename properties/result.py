@@ -21,12 +21,13 @@ class Settings(NamedTuple):
     """How much a run does: `members` bounds the model instances, the others bound the tests.
 
     With more than one member a port in virtual time is tested on the small instances too, and with
-    `every_space` on all instances of the version, except those that need what the port does not
+    `every_instance` on all instances of the version, except those that need what the port does not
     support. The search and the minimising of findings end after `time_s` seconds, unless it is 0;
     on a real clock there is then no other limit to the number of sequences. With `pairs` a port in
     virtual time is tested on every pair of adjacent transitions. `walks` is the number of random
-    walks, run by up to `jobs` processes. `sequences` is the length of a long run on a real clock,
-    `side_by_side` the number of its sequences that run at the same time.
+    walks, run by up to `jobs` processes. `sequences` is the length of a long run on a real clock.
+    `side_by_side` is the number of its sequences that run at the same time, or in virtual time the
+    number of ports; 0 is the usual number.
     """
 
     profile: str = "2.7"
@@ -35,12 +36,12 @@ class Settings(NamedTuple):
     steps: int = 60
     seed: int = 0
     max_findings: int = 100
-    every_space: bool = False
+    every_instance: bool = False
     pairs: bool = False
     walks: int = 0
     jobs: int = 1
     sequences: int = 0
-    side_by_side: int = 100
+    side_by_side: int = 0
     time_s: int = 0
 
 

@@ -9,8 +9,8 @@ from collections import defaultdict
 from collections.abc import Collection
 from functools import cache, cached_property
 
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.explored import Explored, explored, virtual
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.source import PortSource
@@ -36,7 +36,7 @@ class RuleInstances:
 def rule_instances(settings: Settings) -> RuleInstances:
     """The instances for a coordinator in virtual time, explored once."""
     return _rule_instances(
-        Settings(settings.profile, settings.members, every_space=settings.every_space)
+        Settings(settings.profile, settings.members, every_instance=settings.every_instance)
     )
 
 
@@ -59,7 +59,7 @@ def rule_verification(
         source,
         settings,
         given=instances.explored,
-        wanted=None if whole else lambda edge: not chosen.isdisjoint(edge.fired),
+        wanted=None if whole else lambda edge: not chosen.isdisjoint(edge.applied),
     )
 
 
@@ -69,7 +69,7 @@ def transitions_by_rule(verification: Verification) -> dict[str, TransitionCount
     for coverage in verification.coverages.values():
         transitions = (edge for edges in coverage.space.edges for edge in edges)
         for transition, outcome in zip(transitions, coverage.kinds(), strict=True):
-            for rule in set(transition.fired):
+            for rule in set(transition.applied):
                 outcomes[rule].append(outcome)
     return {rule: TransitionCounts.of("".join(each)) for rule, each in outcomes.items()}
 
@@ -79,5 +79,5 @@ def rule_of(finding: Finding, rules: Collection[str]) -> str | None:
 
     None if that is none of `rules`.
     """
-    applied = (rule for outcome in finding.allowed for rule in reversed(outcome.fired))
+    applied = (rule for outcome in finding.allowed for rule in reversed(outcome.applied))
     return next((rule for rule in (finding.reason, *applied) if rule in rules), None)

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from typing import Final, NamedTuple, TypeGuard
+from typing import Final, NamedTuple
 
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.state import Advance, Coordinator
+from groupcheck.model.classic.step import Outcome, Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.edits import plain
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.state import Advance, Coordinator
-from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.transition import Input
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import Request, RequestBody, SyncGroupRequest
+from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle, Rejection
 from groupcheck.properties.ports.numbering import numbered
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError, tolerances_of
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.sequence import Sequence, fault_of, step_message, symbols_of
+from groupcheck.properties.sequence import (
+    Sequence,
+    fault_of,
+    is_symbol,
+    needed_ids,
+    step_message,
+)
 from groupcheck.properties.tolerances import Tolerances
 
 # Called after an allowed step: with the state before it, its input, and the oracle after it.
@@ -61,6 +67,12 @@ class Checks:
         self.broker = dict(broker)
         self.oracle = Oracle(profile, broker, tolerances)
         self.exchanges: list[Exchange] = []
+        self._has_failed = False  # in the last exchange
+
+    @property
+    def observed(self) -> tuple[Exchange, ...]:
+        """The exchanges, without one in which the port failed."""
+        return tuple(self.exchanges[:-1] if self._has_failed else self.exchanges)
 
     def observe(self, given: Input, allowed: list[Outcome], seen: Observation) -> None:
         """Check what came of an input; `allowed` are the outcomes that the oracle predicts.
@@ -82,6 +94,7 @@ class Checks:
             return FoundError(self._finding(failure=failure, during=during))
         allowed = tuple(self.oracle.predict(given))
         self.exchanges.append(Exchange(given, Observation()))
+        self._has_failed = True
         return FoundError(self._finding(Rejection(allowed, ()), failure))
 
     def _finding(
@@ -131,9 +144,7 @@ class Run(Checks):
         """
         if isinstance(given, Request):
             given = self._capped(given)
-            # The ids in a leader's assignments need not be revealed: Kafka ignores unknown ones.
-            sender = given.body._replace(assignments=()) if _assigns(given.body) else given.body
-            if not self.oracle.has_revealed(symbols_of(sender)):
+            if not self.oracle.has_revealed(filter(is_symbol, needed_ids(given.body))):
                 raise UnfairError
         allowed = self.oracle.predict(given)
         try:
@@ -196,10 +207,6 @@ class Run(Checks):
                 elapsed_ms=seen.elapsed_ms + max(more.elapsed_ms, 1),
             )
         return seen
-
-
-def _assigns(body: RequestBody) -> TypeGuard[SyncGroupRequest]:
-    return isinstance(body, SyncGroupRequest)
 
 
 def expected(allowed: list[Outcome]) -> set[int]:

@@ -8,21 +8,23 @@ adopted, and the instances are toured again with them, until nothing new is foun
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
-from groupcheck.model.instances.instance import DELAY, real_clock_instances
+from groupcheck.model.classic.instances.instance import DELAY, real_clock_instances
+from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.explored import virtual
 from groupcheck.properties.findings.finding import keep
 from groupcheck.properties.generators.machine import lockstep
-from groupcheck.properties.generators.parallel_walks import Bulk
+from groupcheck.properties.generators.parallel_walks import ParallelWalks
 from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.minimising import (
     MOST_HANGS,
     conclude,
     concurrently,
+    in_virtual_time,
     minimise,
-    one_by_one,
 )
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
@@ -54,7 +56,7 @@ def virtual_time(run: Verification) -> None:
         test(run)
         while _adopt(run):
             _tour(run)
-    with one_by_one(run) as how:
+    with in_virtual_time(run) as how:
         minimise(run, how)
         conclude(run, how)
 
@@ -63,7 +65,7 @@ def _adopt(run: Verification) -> bool:
     """Adopt the deviations that explain the findings; False if there are none."""
     if run.is_over or not run.findings:
         return False
-    with one_by_one(run) as how:
+    with in_virtual_time(run) as how:
         minimise(run, how)
     return run.adopt() and not run.has_enough
 
@@ -113,13 +115,13 @@ def _tour_concurrently(run: Verification, *, share: bool) -> bool:
     def walk() -> bool:
         with run.port() as port:
             model, is_over = run.search.model, lambda: run.search_is_over
-            for steps, finding, exchanges in tour(coverage, port, settings.steps, model, is_over):
+            for steps, finding, checks in tour(coverage, port, settings.steps, model, is_over):
                 if finding is not None and share and run.source.separate():
                     raise _SharedBrokerFailedError
                 failed = finding is not None and finding.failure is not None
-                run.keep_test(exchanges, failed=failed)
+                run.keep_test(checks, failed=failed)
                 run.count_tour(coverage, steps)
-                run.count(steps, finding)
+                run.count(steps, finding, checks)
                 done(1)
                 return True
         return False
@@ -158,43 +160,54 @@ def broker_of(run: Verification) -> Mapping[str, int]:
 
 
 def _tour(run: Verification) -> None:
-    """Tour every instance."""
-    hangs = 0
+    """Tour every instance, each on as many ports as run side by side."""
+    hangs, is_over = 0, False
     transitions = ((f"transitions, {n}", each) for n, each in run.coverages.items())
     pairs = ((f"pairs of edges, {n}", each) for n, each in run.pairs.items())
-    for what, coverage in chain(transitions, pairs):
-        done = run.progress(what, coverage.space.transition_count)
+
+    def tour_on_a_port(coverage: Coverage, done: Callable[[int], None], _port: int) -> None:
+        nonlocal hangs, is_over
         with run.port() as port:
             for steps, finding, _ in tour(coverage, port, run.settings.steps, run.search.model):
                 run.count_tour(coverage, steps)
                 run.count(steps, finding)
                 done(coverage.news())
                 hangs += finding is not None and finding.hung
-                if hangs >= MOST_HANGS or (finding and not finding.sequence.steps):
+                no_test = finding is not None and not finding.sequence.steps
+                is_over |= no_test or hangs >= MOST_HANGS
+                if is_over or run.has_enough:
                     return
-                if run.has_enough:
-                    break
+
+    for what, coverage in chain(transitions, pairs):
+        done = run.progress(what, coverage.space.transition_count)
+        with run.side_by_side() as each:
+            list(each(partial(tour_on_a_port, coverage, done), range(run.ports)))
+        if is_over:
+            return
 
 
 def _walk(run: Verification) -> None:
     """Random walks in the instances and beyond."""
     settings = run.settings
     spaces = {name: coverage.space for name, coverage in run.coverages.items()}
-    bulk = Bulk(run.source, run.search.model, spaces, settings.seed, settings.walks, settings.steps)
+    bulk = ParallelWalks(
+        run.source, run.search.model, spaces, settings.seed, settings.walks, settings.steps
+    )
     done = run.progress("random walks", settings.walks)
-    for part in bulk.run(settings.jobs, run.check_interruption):
-        run.result.sequences += part.walks
-        run.result.steps += part.steps
-        for finding in part.findings:
-            keep(run.findings, finding)
-        for name, times in part.times.items():
-            run.coverages[name].add_counts(times)
-            run.walked_pairs.setdefault(name, set()).update(part.pairs[name])
-        run.applied += part.applied
-        run.note_progress()
-        done(part.walks)
-        if part.over or run.has_enough:
-            return
+    with run.side_by_side() as each:
+        for part in bulk.run(settings.jobs, run.check_interruption, each):
+            run.result.sequences += part.walks
+            run.result.steps += part.steps
+            for finding in part.findings:
+                keep(run.findings, finding)
+            for name, times in part.times.items():
+                run.coverages[name].add_counts(times)
+                run.walked_pairs.setdefault(name, set()).update(part.pairs[name])
+            run.applied += part.applied
+            run.note_progress()
+            done(part.walks)
+            if part.over or run.has_enough:
+                return
 
 
 def _run_state_machine(run: Verification) -> None:

@@ -21,13 +21,12 @@ from groupcheck.model.bodies import (
     encode,
     shown,
 )
-from groupcheck.model.config import SETTINGS
-from groupcheck.model.edits import MalformedEditError, as_json
-from groupcheck.model.engine.edits import Edit
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.inputs import GROUP_ID, NOBODY, EnvironmentInput
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.state import (
+from groupcheck.model.classic.config import SETTINGS
+from groupcheck.model.classic.edits import MalformedEditError, as_json
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.instances.inputs import GROUP_ID, NOBODY, EnvironmentInput
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.state import (
     Advance,
     Cleanup,
     Configure,
@@ -40,8 +39,9 @@ from groupcheck.model.state import (
     Shutdown,
     Unload,
 )
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
+from groupcheck.model.engine.edits import Edit
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -56,6 +56,7 @@ from groupcheck.model.vocabulary import (
     OffsetFetchRequest,
     Request,
     RequestBody,
+    Response,
     SyncGroupRequest,
     TxnOffsetCommitRequest,
 )
@@ -133,9 +134,22 @@ def member_ids(body: RequestBody) -> list[str]:
     return member_ids
 
 
+def needed_ids(body: RequestBody) -> list[str]:
+    """The member ids that a client needs to send a request: not those in a leader's assignments.
+
+    Kafka ignores unknown ids there.
+    """
+    return member_ids(body._replace(assignments=()) if isinstance(body, SyncGroupRequest) else body)
+
+
 def symbols_of(body: RequestBody) -> Iterator[str]:
     """The member symbols that a request uses."""
-    return (name for name in member_ids(body) if name.startswith("#"))
+    return filter(is_symbol, member_ids(body))
+
+
+def is_symbol(member_id: str) -> bool:
+    """Whether a member id is the symbol of one."""
+    return member_id.startswith("#")
 
 
 def well_formed(steps: Iterable[Input]) -> bool:
@@ -179,15 +193,34 @@ def fault_of(step: EnvironmentInput) -> Fault:
 
 def dump(sequence: Sequence) -> str:
     """The sequence as JSON Lines: a header, then a line for each step."""
-    header = {
+    return as_lines([header_message(sequence), *map(step_message, sequence.steps)])
+
+
+def header_message(sequence: Sequence) -> Json:
+    """The first line of a trace."""
+    return {
         "type": "open",
         "trace": FORMAT,
         "profile": sequence.profile,
         "config": dict(sequence.broker),
         **({"deviations": list(map(as_json, sequence.deviations))} if sequence.deviations else {}),
     }
-    lines = [header, *map(step_message, sequence.steps)]
-    return "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
+
+
+def response_message(response: Response, api_version: int) -> Json:
+    """A response to a request of that version as the port protocol's message."""
+    body = encode(response.body, api_version)
+    return {"type": "response", "id": response.request_id, "body": body}
+
+
+def as_line(message: Json) -> str:
+    """A message as a line of JSON Lines, without its end."""
+    return json.dumps(message, separators=(",", ":"))
+
+
+def as_lines(messages: Iterable[Json]) -> str:
+    """The messages as JSON Lines."""
+    return "".join(f"{as_line(each)}\n" for each in messages)
 
 
 def load(path: Path) -> Sequence:
@@ -222,11 +255,14 @@ def parse(text: str, name: str) -> Sequence:
     # Not splitlines, which also splits at characters that a JSON string may hold.
     first, *rest = text.removesuffix("\n").split("\n")
     profile, broker = read_line(first, f"{name}:1", header)
-    deviations = read_line(first, f"{name}:1", partial(_deviations, profile))
+    deviations = read_line(first, f"{name}:1", partial(excused, profile))
     numbers: set[int] = set()
 
     def step(message: Json) -> Input:
-        return _step(message, profile, numbers)
+        taken = step_of(message, profile, numbers)
+        if isinstance(taken, Request):
+            numbers.add(taken.request_id)
+        return taken
 
     steps = tuple(read_line(line, f"{name}:{n}", step) for n, line in enumerate(rest, 2))
     if not well_formed(steps):
@@ -265,7 +301,7 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _natural(value: object, path: str) -> int:
+def natural(value: object, path: str) -> int:
     """A number that the model may count with: of 32 bits, and not negative."""
     number = check_integer(value, path)
     if number < 0:
@@ -291,10 +327,10 @@ def header(message: Json) -> tuple[Profile, dict[str, int]]:
         known = ", ".join(sorted(SETTINGS))
         msg = f"config must map broker settings to numbers (known: {known})"
         raise MalformedTraceError(msg)
-    return EVERY_PROFILE[name], {key: _natural(config[key], f"config: {key}") for key in config}
+    return EVERY_PROFILE[name], {key: natural(config[key], f"config: {key}") for key in config}
 
 
-def _deviations(profile: Profile, message: Json) -> tuple[Edit, ...]:
+def excused(profile: Profile, message: Json) -> tuple[Edit, ...]:
     """The deviations that a trace excuses, of its first line."""
     try:
         return deviations_of(profile, message.get("deviations", []))
@@ -303,24 +339,28 @@ def _deviations(profile: Profile, message: Json) -> tuple[Edit, ...]:
         raise MalformedTraceError(msg) from error
 
 
-def _step(message: Json, profile: Profile, numbers: set[int]) -> Input:
-    """A step; `numbers` are the ids of the requests so far."""
+def step_of(message: Json, profile: Profile, numbers: Container[int]) -> Input:
+    """A step; `numbers` are the ids of the requests before it.
+
+    Raises:
+        MalformedTraceError: it is no step of this profile, or no member could have sent it.
+        MalformedBodyError: the body of a request is not what its API has.
+    """
     match message:
         case {"type": "advance"}:
-            return Advance(_natural(message.get("ms"), "ms"))
+            return Advance(natural(message.get("ms"), "ms"))
         case {"type": "fault", "fault": str(name)} if name in FAULTS:
             return FAULTS[name]()
         case {"type": "fault", "fault": "append"}:
             error = check_integer(message.get("error"), "error")
-            return FailAppends(_natural(message.get("count"), "count"), ErrorCode(error))
+            return FailAppends(natural(message.get("count"), "count"), ErrorCode(error))
         case {"type": "fault", "fault": "configure", "config": {"group.max.size": size}} if (
             "failover/configured" in profile.rules
         ):
-            return Configure(_natural(size, "config: group.max.size"))
+            return Configure(natural(size, "config: group.max.size"))
         case {"type": "request", "api": str(api)} if api in profile.max_versions:
-            number = _natural(message.get("id"), "id")
+            number = natural(message.get("id"), "id")
             request = new_request(message, number, numbers, profile)
-            numbers.add(number)
             _check_in_the_model(request.body)
             return request
     msg = f"not a step that this version can replay: {shown(message)}"

@@ -10,7 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
-from groupcheck.model.instances.inputs import (
+from groupcheck.model.classic.instances.inputs import (
     GROUP_ID,
     PRODUCER_ID,
     SUBSCRIBED_PROTOCOLS,
@@ -20,7 +20,7 @@ from groupcheck.model.instances.inputs import (
     offset_delete,
     txn_commit,
 )
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     API_OF,

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from fnmatch import fnmatchcase
 from typing import Final
 
+from groupcheck.model.classic.instances.inputs import Feature
 from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.instances.inputs import Feature
 from groupcheck.model.vocabulary import API_OF, Request
 from groupcheck.properties.generators.context import SIZES
 from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
@@ -108,12 +108,12 @@ class _Marked:
     def __init__(self, space: StateSpace) -> None:
         sized = {Feature.MAX_SIZE} & space.instance.features
         self._edges = [
-            [(features_of(edge.given) | sized, edge.target, edge.fired) for edge in edges]
+            [(features_of(edge.given) | sized, edge.target, edge.applied) for edge in edges]
             for edges in space.edges
         ]
         every = [edge for edges in self._edges for edge in edges]
         self.features = frozenset[Feature]().union(*(features for features, _, _ in every))
-        self.applied = {rule for _, _, fired in every for rule in fired}
+        self.applied = {rule for _, _, rules in every for rule in rules}
 
     def without(self, feature: Feature) -> set[str]:
         """The rules that still apply without the inputs of a feature."""
@@ -121,9 +121,9 @@ class _Marked:
             return self.applied
         applied, seen, queue = set[str](), {0}, deque([0])
         while queue:
-            for features, target, fired in self._edges[queue.popleft()]:
+            for features, target, rules in self._edges[queue.popleft()]:
                 if feature not in features:
-                    applied.update(fired)
+                    applied.update(rules)
                     if target not in seen:
                         seen.add(target)
                         queue.append(target)

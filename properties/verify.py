@@ -5,18 +5,17 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from random import Random
 from threading import Lock
 from typing import Final
 
+from groupcheck.model.classic.exploring.group_graph import arrow_counts
+from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.exploring.projection import taken
-from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties import schedules
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space
 from groupcheck.properties.coverage.curve import Curve, Point
@@ -25,9 +24,9 @@ from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.observed import ObservedTest, count_covered
 from groupcheck.properties.deviations.search import Deviations, KnownDeviation, Search
 from groupcheck.properties.explored import Explored, explored, with_deviations
-from groupcheck.properties.findings.finding import Exchange, Finding, keep, length_of
-from groupcheck.properties.interruption import interruptible
-from groupcheck.properties.minimising import conclude, minimise, one_by_one
+from groupcheck.properties.findings.finding import Finding, keep, length_of
+from groupcheck.properties.interruption import Map, Pool, interruptible
+from groupcheck.properties.minimising import conclude, in_virtual_time, minimise
 from groupcheck.properties.ports.numbering import first_generation
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
@@ -40,7 +39,7 @@ from groupcheck.properties.result import (
     Tours,
     TransitionCounts,
 )
-from groupcheck.properties.run import replay
+from groupcheck.properties.run import Checks, replay
 
 # Of the time of a run, for the search if there are findings, which are made minimal after it.
 SEARCH_SHARE: Final = 0.75
@@ -62,6 +61,7 @@ class Verification:
         schedule: what is done; None for the schedule of the port's clock.
         on_finding: receives each finding when it is found, before it is made minimal.
         known: the deviations that the port is known to have.
+        record: receives each test on a real clock that counts.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - settings of one run, most of them optional
@@ -74,6 +74,7 @@ class Verification:
         schedule: schedules.Schedule | None = None,
         on_finding: Callable[[Finding], None] = lambda _finding: None,
         known: Sequence[KnownDeviation] = (),
+        record: Callable[[Checks], None] = lambda _checks: None,
     ) -> None:
         self.source = source
         self.settings = settings
@@ -105,6 +106,7 @@ class Verification:
         self._curve = Curve()
         self._minimising = False
         self._on_finding = on_finding
+        self._record = record
         self._reported: set[tuple[str, ...]] = set()
         self._lock = Lock()
 
@@ -155,7 +157,7 @@ class Verification:
         try:
             if self.source.real_time and self.findings:
                 raise TimeOverError  # noqa: TRY301 - as below
-            with one_by_one(self) as how:
+            with in_virtual_time(self) as how:
                 minimise(self, how)
                 conclude(self, how)
         except TimeOverError:
@@ -194,7 +196,11 @@ class Verification:
         digests = self._given.digests if self._given else {}
         for name, coverage in self.coverages.items():
             edges = coverage.space.edges
-            applied.update(r for hop in coverage.shown for r in edges[hop.node][hop.edge].fired)
+            applied.update(
+                r
+                for transition in coverage.shown
+                for r in edges[transition.node][transition.edge].applied
+            )
             whole = f"{name}/{self.settings.members}"
             pairs = coverage.covered_pairs()
             if name in self.pairs:
@@ -234,9 +240,9 @@ class Verification:
         """Whether the port has sent a response, in a finding or to a covered transition."""
         exchanges = (exchange for each in self.findings.values() for exchange in each.exchanges)
         shown = (
-            coverage.space.edges[hop.node][hop.edge]
+            coverage.space.edges[transition.node][transition.edge]
             for coverage in self.coverages.values()
-            for hop in coverage.shown
+            for transition in coverage.shown
         )
         return any(each.seen.responses for each in exchanges) or any(e.responses for e in shown)
 
@@ -303,19 +309,24 @@ class Verification:
             if self.settings.pairs and self.wanted is None and not self.source.real_time:
                 self.pairs[name] = PairCoverage(space, random)
 
-    def count(self, steps: int, finding: Finding | None = None) -> None:
-        """Count a test, and keep its finding."""
+    def count(
+        self, steps: int, finding: Finding | None = None, checks: Checks | None = None
+    ) -> None:
+        """Count a test, keep its finding, and record its checks."""
         self._interrupted()
         self.result.sequences += 1
         self.result.steps += steps
         if finding is not None:
             keep(self.findings, finding)
+        if checks is not None:
+            self._record(checks)
         self.note_progress()
 
-    def keep_test(self, exchanges: tuple[Exchange, ...], *, failed: bool) -> None:
+    def keep_test(self, checks: Checks | None, *, failed: bool) -> None:
         """Keep a test on a real clock: what it shows by other rules is not tried again."""
         (coverage,) = self.coverages.values()
         broker, first = coverage.space.instance.broker, first_generation(self.search.model)
+        exchanges = tuple(checks.exchanges) if checks is not None else ()
         test = ObservedTest(broker, exchanges, self.source.tolerances, first)
         self.tests.append((test, failed))
 
@@ -358,17 +369,35 @@ class Verification:
         finally:
             port.shutdown()
 
+    @property
+    def ports(self) -> int:
+        """How many programs run side by side: all calls of other ports come from one thread."""
+        return (self.settings.side_by_side or 1) if self.source.is_program else 1
+
     @contextmanager
-    def pool(self, threads: int) -> Iterator[ThreadPoolExecutor]:
-        """Threads that begin nothing more, and wait for nothing, after an interruption."""
-        pool = ThreadPoolExecutor(threads)
+    def side_by_side(self) -> Iterator[Map]:
+        """Calls a function for several values, with several ports in a thread for each."""
+        if self.ports == 1:
+            yield map  # in the main thread, where a port that hangs can be interrupted
+            return
+        with self.pool(self.ports) as pool:
+            yield pool.map
+
+    @contextmanager
+    def pool(self, threads: int) -> Iterator[Pool]:
+        """Threads that begin nothing more, and wait for nothing, after an interruption.
+
+        None of them runs after the block.
+        """
+        pool = Pool(threads)
         try:
-            yield pool
+            with pool:
+                yield pool
         except KeyboardInterrupt:
             self.source.interrupt()
             raise
         finally:
-            pool.shutdown(cancel_futures=True)
+            pool.finish()
 
     def _end_early(self, why: str) -> None:
         self.result.ended_early = why
@@ -401,7 +430,7 @@ class Verification:
                     outcomes=outcomes,
                     tours=self._tours(coverage),
                     broker=dict(space.instance.broker),
-                    group_transitions=dict(sorted(taken(space, coverage.times).items())),
+                    group_transitions=dict(sorted(arrow_counts(space, coverage.times).items())),
                 )
             )
             self.result.unsupported += [

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from typing import NamedTuple
 
+from groupcheck.model.classic.exploring.group_graph import Arrow, arrows_of_step, state_of
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.model.engine.rules import VersionRule
 from groupcheck.model.engine.trace import trace_of
-from groupcheck.model.exploring.projection import Arrow, passed, state_of
-from groupcheck.model.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.reports.explored_graphs import Known
-from groupcheck.reports.formatting import bounded, counted
-from groupcheck.reports.messages import trace_in_words
+from groupcheck.reports.formatting import counted
 from groupcheck.reports.state_graph import Colour, GraphArrow
+from groupcheck.reports.steps import answer_line, step_line, trace_steps
 
 
 class Witness(NamedTuple):
@@ -36,7 +36,7 @@ class Reason(NamedTuple):
 
 
 class Reasoned(NamedTuple):
-    """A group transition with its reasons, the most frequent first; it was taken `times` times."""
+    """A group transition with its reasons, the most frequent first; it was trace `times` times."""
 
     arrow: Arrow
     reasons: tuple[Reason, ...]
@@ -68,11 +68,11 @@ class Reasoned(NamedTuple):
     def drawn(self) -> GraphArrow:
         """The arrow of the state graph."""
         rules = tuple(reason.rule.id for reason in self.reasons)
-        said = f"{self.covered:,} of {self.transitions:,} transitions covered"
+        tooltip = f"{self.covered:,} of {self.transitions:,} transitions covered"
         if self.times:
-            said += f", taken {counted(self.times, 'time')}"
+            tooltip += f", trace {counted(self.times, 'time')}"
         source, target = map(str, self.arrow)
-        return GraphArrow(source, target, rules, self.times or self.covered, self.colour, said)
+        return GraphArrow(source, target, rules, self.times or self.covered, self.colour, tooltip)
 
 
 class _Tally:
@@ -82,21 +82,27 @@ class _Tally:
         self.transitions = self.covered = self.diverged = 0
         self.nearest: tuple[bool, int, StateGraph, TransitionReference, str] | None = None
 
-    def add(self, kind: str, known: Known, hop: TransitionReference) -> None:
+    def add(self, kind: str, known: Known, transition: TransitionReference) -> None:
         self.transitions += kind != Kind.NOT_ASKED
         self.covered += kind in SHOWN
         self.diverged += kind == Kind.DIVERGED
-        self._keep_nearest(kind not in SHOWN, known, hop)
+        self._keep_nearest(kind not in SHOWN, known, transition)
 
-    def _keep_nearest(self, hidden: bool, known: Known, hop: TransitionReference) -> None:  # noqa: FBT001
+    def _keep_nearest(self, hidden: bool, known: Known, transition: TransitionReference) -> None:  # noqa: FBT001
         """Keep the nearest covered one, or the nearest; within an instance that is the first."""
         if self.nearest is not None:
             was_hidden, steps, graph, _, _ = self.nearest
             if (graph is known.graph and hidden >= was_hidden) or (hidden and not was_hidden):
                 return
-            if hidden == was_hidden and len(known.graph.path(hop.node)) >= steps:
+            if hidden == was_hidden and len(known.graph.path(transition.node)) >= steps:
                 return
-        self.nearest = (hidden, len(known.graph.path(hop.node)), known.graph, hop, known.name)
+        self.nearest = (
+            hidden,
+            len(known.graph.path(transition.node)),
+            known.graph,
+            transition,
+            known.name,
+        )
 
 
 def reasoned(instances: tuple[Known, ...]) -> list[Reasoned]:
@@ -109,7 +115,7 @@ def reasoned(instances: tuple[Known, ...]) -> list[Reasoned]:
             before = state_of(nodes[node])
             for place, (edge, kind) in enumerate(zip(edges, kinds, strict=False)):
                 after = state_of(nodes[edge.target])
-                for arrow, rule in passed(profile, before, after, edge.fired):
+                for arrow, rule in arrows_of_step(profile, before, after, edge.applied):
                     tally = tallies.setdefault(arrow, {}).setdefault(rule, _Tally())
                     tally.add(kind, known, TransitionReference(node, place))
     times: Counter[str] = Counter()
@@ -133,7 +139,10 @@ def _reasoned(arrow: Arrow, tallies: dict[str, _Tally], instances: tuple[Known, 
 def _witness(tally: _Tally) -> Witness:
     if tally.nearest is None:
         return Witness("", covered=False, steps=())
-    hidden, _, graph, hop, name = tally.nearest
-    taken = trace_of(graph.space, graph.witness(hop))
-    steps = tuple(bounded("; ".join(lines)) for lines in trace_in_words(taken))
+    hidden, _, graph, transition, name = tally.nearest
+    trace = trace_of(graph.space, graph.witness(transition))
+    steps = tuple(
+        "; ".join([step_line(step), *(answer_line(answer, number) for answer in step.answers)])
+        for number, step in enumerate(trace_steps(trace), 1)
+    )
     return Witness(name, not hidden, steps)

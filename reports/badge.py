@@ -6,7 +6,7 @@ from typing import Final
 from xml.etree.ElementTree import Element, tostring
 
 from groupcheck.reports.drawing import shape, width
-from groupcheck.reports.formatting import percent
+from groupcheck.reports.formatting import counted, percent
 from groupcheck.reports.other_commands import figure
 from groupcheck.reports.record import ResultRecord
 
@@ -23,7 +23,7 @@ def as_badge(saved: ResultRecord) -> str:
     """The badge, as an SVG document."""
     message, colour = _message(saved)
     left, right = (round(SCALE * 1.1 * width(text)) + 2 * PADDING for text in (LABEL, message))
-    said = f"{LABEL}: {message}"
+    label = f"{LABEL}: {message}"
     root = Element(
         "svg",
         {
@@ -31,10 +31,10 @@ def as_badge(saved: ResultRecord) -> str:
             "width": str(left + right),
             "height": str(HEIGHT),
             "role": "img",
-            "aria-label": said,
+            "aria-label": label,
         },
     )
-    shape(root, "title", text=said)
+    shape(root, "title", text=label)
     _box(root, 0, left, "#24292f", LABEL)
     _box(root, left, right, colour, message)
     return tostring(root, encoding="unicode") + "\n"
@@ -46,8 +46,8 @@ def _message(saved: ResultRecord) -> tuple[str, str]:
     if saved.command != "verify":
         return figure(saved), GREEN if saved.conforms else RED
     covered = f"{percent(saved.covered, saved.transitions)} of transitions"
-    if found := len(saved.findings):
-        return f"{covered}, {found} finding{'' if found == 1 else 's'}", RED
+    if saved.new:
+        return f"{covered}, {counted(len(saved.new), 'finding')}", RED
     return (covered, GREEN) if saved.conforms else (f"{covered}, ended early", YELLOW)
 
 

@@ -24,7 +24,7 @@ class Lost(NamedTuple):
 
 
 class Changes(NamedTuple):
-    """The changes since the baseline; without one, every finding is new.
+    """The changes since the baseline. A known deviation of the port is a known finding, too.
 
     `not_compared` are instances whose model has changed; `lost_fails` says whether lost coverage
     is a failure.
@@ -39,6 +39,11 @@ class Changes(NamedTuple):
     lost_fails: bool = False
 
     @property
+    def listed(self) -> list[tuple[FindingRecord, bool]]:
+        """The findings of the result, the new ones first, and whether each is known."""
+        return [*((each, False) for each in self.new), *((each, True) for each in self.known)]
+
+    @property
     def fails(self) -> bool:
         """Whether CI should fail."""
         return bool(self.new or (self.lost and self.lost_fails))
@@ -46,13 +51,16 @@ class Changes(NamedTuple):
 
 def changes(now: ResultRecord, before: ResultRecord | None, *, lost_fails: bool = False) -> Changes:
     """Compare a result with a baseline, if there is one."""
+    old_ids = {finding.id for finding in before.findings} if before else set()
+    known = tuple(each for each in now.findings if each.known or each.id in old_ids)
+    new = tuple(each for each in now.findings if each not in known)
     if before is None:
-        return Changes(now.findings)
-    ids, old_ids = ({f.id for f in saved.findings} for saved in (now, before))
+        return Changes(new, known)
+    ids = {finding.id for finding in now.findings}
     lost, not_compared = _lost(now, before)
     return Changes(
-        tuple(finding for finding in now.findings if finding.id not in old_ids),
-        tuple(finding for finding in now.findings if finding.id in old_ids),
+        new,
+        known,
         tuple(finding for finding in before.findings if finding.id not in ids),
         lost,
         not_compared,

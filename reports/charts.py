@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from groupcheck.properties.coverage.curve import Point
 from groupcheck.reports.drawing import picture, shape
-from groupcheck.reports.formatting import bounded, counted
+from groupcheck.reports.formatting import UNITS, bounded, counted, duration
 from groupcheck.reports.record import Rebalance
 
 WIDE: Final = 1180
@@ -25,7 +25,6 @@ LETTER: Final = 7.0
 TICKS: Final = 8
 # Round numbers of units between two ticks.
 ROUND: Final = (1, 2, 5, 10, 15, 30)
-UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"), (1_000, "s"), (1, "ms"))
 
 # The coverage curve.
 CURVE_WIDE: Final = 640
@@ -53,15 +52,15 @@ class Session(NamedTuple):
 def sessions(rebalances: Iterable[Rebalance]) -> list[Session]:
     """The sessions of some rebalances, which are ordered by session and group."""
     found: dict[tuple[str, int], list[Timeline]] = {}
-    whose = attrgetter("source", "session", "group_id", "last_ms")
-    for (source, session, group_id, last_ms), several in groupby(rebalances, whose):
+    key = attrgetter("source", "session", "group_id", "last_ms")
+    for (source, session, group_id, last_ms), several in groupby(rebalances, key):
         timeline = Timeline(bounded(group_id), last_ms, tuple(several))
         found.setdefault((source, session), []).append(timeline)
     return [_session(*each) for each in found.items()]
 
 
-def _session(whose: tuple[str, int], timelines: list[Timeline]) -> Session:
-    source, session = whose
+def _session(key: tuple[str, int], timelines: list[Timeline]) -> Session:
+    source, session = key
     name = bounded(f"{source}, session {session}")
     root = drawn(timelines, f"Rebalances in {name}")
     return Session(name, Markup(tostring(root, encoding="unicode")), timelines)  # noqa: S704 - it is escaped
@@ -78,16 +77,10 @@ def drawn(timelines: list[Timeline], name: str) -> Element:
     return root
 
 
-def duration(ms: int) -> str:
-    """A duration in its two largest units: `1 h 3 min`, `250 ms`."""
-    if ms < 1_000:
-        return f"{ms} ms"
-    parts, left = [], ms
-    for size, unit in UNITS:
-        if left >= size and (unit != "ms" or ms < 10_000):
-            parts.append(f"{left // size} {unit}")
-            left %= size
-    return " ".join(parts[:2])
+def rounded(ms: int) -> str:
+    """A duration in its two largest units: `1 h 3 min`; from 10 s on, in whole seconds."""
+    whole_ms = ms if ms < 10_000 else ms - ms % 1_000
+    return " ".join(duration(whole_ms).split()[:4])
 
 
 def _axis(root: Element, last_ms: int, high: int) -> None:
@@ -99,7 +92,7 @@ def _axis(root: Element, last_ms: int, high: int) -> None:
             root,
             "text",
             "tick",
-            duration(at_ms) if at_ms else "0",
+            rounded(at_ms) if at_ms else "0",
             x=x,
             y=AXIS - 9,
             text_anchor="middle",
@@ -109,7 +102,8 @@ def _axis(root: Element, last_ms: int, high: int) -> None:
 def _step(last_ms: int) -> int:
     """The time between two ticks: a round number that gives about eight of them."""
     least_ms = max(last_ms // TICKS, 1)
-    rounds = [many * size for size, _ in UNITS[::-1] for many in ROUND]
+    sizes = (1, 1_000, *(size for size, _ in reversed(UNITS)))
+    rounds = [many * size for size in sizes for many in ROUND]
     rounds += [many * 100 for many in ROUND]
     return min((each for each in rounds if each >= least_ms), default=least_ms)
 
@@ -156,8 +150,8 @@ def _rebalance(root: Element, each: Rebalance, middle: float, last_ms: int, unti
 
 def described(each: Rebalance) -> str:
     """A rebalance as text."""
-    took = "not ended" if each.ended_ms is None else duration(each.ended_ms - each.began_ms)
-    parts = [f"at {duration(each.began_ms)}: {took}", f"because of {each.reason}"]
+    took = "not ended" if each.ended_ms is None else rounded(each.ended_ms - each.began_ms)
+    parts = [f"at {rounded(each.began_ms)}: {took}", f"because of {each.reason}"]
     if each.generation is not None:
         parts.append(f"generation {each.generation}")
     if each.members is not None:
@@ -180,8 +174,8 @@ def covered_over_steps(curve: tuple[Point, ...], transitions: int) -> Element:
     """The coverage curve: transitions covered over steps."""
     last = curve[-1]
     most_steps, most = max(last.steps, 1), max(transitions, last.covered, 1)
-    said = f"Coverage: {last.covered:,} of {transitions:,} transitions after {last.steps:,} steps"
-    root = picture("curve", CURVE_WIDE, CURVE_HIGH, said)
+    title = f"Coverage: {last.covered:,} of {transitions:,} transitions after {last.steps:,} steps"
+    root = picture("curve", CURVE_WIDE, CURVE_HIGH, title)
     floor, across = CURVE_HIGH - BOTTOM, CURVE_WIDE - LEFT - 10
     for part in (0, 0.5, 1):
         y = floor - part * (floor - 10)

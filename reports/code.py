@@ -27,14 +27,14 @@ def in_lines(code: Code) -> list[str]:
         f" {never:,} never; {untaken:,} of {counted(branches, 'branch', 'branches')} not taken"
     )
     without = list(not_run(code))
-    said = [first, *(f"           {line}" for line in without[:MOST_LINES])]
+    text = [first, *(f"           {line}" for line in without[:MOST_LINES])]
     if len(without) > MOST_LINES:
         more = counted(len(without) - MOST_LINES, "more function")
-        said.append(f"           and {more}: see result.json or the page")
+        text.append(f"           and {more}: see result.json or the page")
     if code.same_lines:
         groups = counted(len(code.same_lines), "group")
-        said.append(f"same lines {groups} of transitions with different rules")
-    return said
+        text.append(f"same lines {groups} of transitions with different rules")
+    return text
 
 
 def not_run(code: Code) -> Iterator[str]:
@@ -46,13 +46,13 @@ def not_run(code: Code) -> Iterator[str]:
             parts.append(f"never {what} {ranges(function.never)}")
         ways = [way for way in function.untaken if not {*map(abs, way)} & {*function.never}]
         if ways:
-            said = ", ".join(way_said(*way) for way in ways)
-            parts.append(f"never {said}")
+            branches = ", ".join(branch_text(*way) for way in ways)
+            parts.append(f"never {branches}")
         if parts:
             yield f"{file.path}: {function.name}: {'; '.join(parts)}"
 
 
-def way_said(first: int, last: int) -> str:
+def branch_text(first: int, last: int) -> str:
     """A branch as text; a negative line is the end of the function."""
     return f"from line {first} {f'to {last}' if last > 0 else 'out of the function'}"
 
@@ -64,7 +64,7 @@ def ranges(numbers: Iterable[int]) -> str:
     return ", ".join(str(r[0]) if len(r) == 1 else f"{r[0]}-{r[-1]}" for r in each)
 
 
-def transition_said(each: CodeTransition) -> str:
+def transition_text(each: CodeTransition) -> str:
     """A transition in a line."""
     rules = ", ".join(each.rules) or "no rule"
     return f"{each.before}, {each.given} -> {each.after}: {rules}"

@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from markupsafe import Markup
 
 from groupcheck.properties.code.code import Code, CodeFile
-from groupcheck.reports.code import ranges, transition_said, way_said
+from groupcheck.reports.code import branch_text, ranges, transition_text
 from groupcheck.reports.formatting import bounded
 
 RAN: Final = "ran"
@@ -59,18 +59,18 @@ def code_files(code: Code) -> list[File]:
 
 def same_lines(code: Code) -> list[list[str]]:
     """The groups of transitions that executed the same lines, as text."""
-    return [[_said(code, each) for each in group[:MOST_SAME]] for group in code.same_lines]
+    return [[_label(code, each) for each in group[:MOST_SAME]] for group in code.same_lines]
 
 
 def code_data(code: Code) -> Markup:
     """The transitions of each set, with `<` escaped, so that they cannot end their element."""
-    said = [_said(code, place) for place in range(len(code.transitions))]
-    text = json.dumps({"transitions": said, "sets": code.sets}, separators=(",", ":"))
+    labels = [_label(code, place) for place in range(len(code.transitions))]
+    text = json.dumps({"transitions": labels, "sets": code.sets}, separators=(",", ":"))
     return Markup(text.replace("<", "\\u003c"))  # noqa: S704 - JSON in ASCII without any <
 
 
-def _said(code: Code, place: int) -> str:
-    return bounded(transition_said(code.transitions[place]))
+def _label(code: Code, place: int) -> str:
+    return bounded(transition_text(code.transitions[place]))
 
 
 def _file(code: Code, file: CodeFile) -> File:
@@ -103,4 +103,4 @@ def _file(code: Code, file: CodeFile) -> File:
 
 
 def _ways(ways: Iterable[tuple[int, int]]) -> str:
-    return "; ".join(way_said(*way) for way in ways)
+    return "; ".join(branch_text(*way) for way in ways)

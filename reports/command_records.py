@@ -8,13 +8,19 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
-from groupcheck.model.profiles.minors import EVERY_PROFILE
+from groupcheck.model.bodies import shown
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.reports import pipeline
 from groupcheck.reports import record as saved
-from groupcheck.reports.formatting import bounded
+from groupcheck.reports.finding_record import finding_record, replace
+from groupcheck.reports.finding_title import title
+from groupcheck.reports.formatting import bounded, counted
+from groupcheck.reports.pipeline import check_lines
 from groupcheck.reports.terminal import verdict
-from groupcheck.reports.verification_record import finding_record, replace, run_of
+from groupcheck.reports.verification_record import run_of
+
+# The kinds of findings in logs.
+OF_LOGS: Final = ("no such line", "another generation")
 
 OFTEN: Final = ("group_id", "times", "reason")
 NAMED_BY_SOURCES: Final = "the Kafka that each source names"
@@ -30,7 +36,8 @@ class Took(NamedTuple):
 class Replayed(NamedTuple):
     """The result of replaying a trace on a port, or of checking a recording without a port.
 
-    `steps` of its `groups` conform; `lines` say what was not checked.
+    `steps` of its `groups` conform; `lines` say what was checked, or not. Without a port `where`
+    names the group or the recorded test that has the finding.
     """
 
     what: str
@@ -39,7 +46,7 @@ class Replayed(NamedTuple):
     groups: int
     steps: int
     finding: Finding | None
-    group_id: str
+    where: str
     lines: tuple[str, ...]
 
 
@@ -49,7 +56,7 @@ def replay_record(done: Replayed, took: Took) -> saved.ResultRecord:
     if done.finding is not None:
         record = finding_record(done.finding, done.port)
         if not done.port:
-            record = replace(record, text=pipeline.in_group(done.group_id, done.finding))
+            record = replace(record, title=bounded(f"{done.where}: {record.title}"))
         findings.append(record)
     return one_run(
         "replay",
@@ -68,31 +75,37 @@ def replay_record(done: Replayed, took: Took) -> saved.ResultRecord:
 
 def check_record(
     done: Mapping[str, Any],
-    findings: pipeline.Found,
+    rejected: Iterable[tuple[Any, Finding | None]],
     profile: str | None,
     sources: Iterable[str],
     took: Took,
 ) -> saved.ResultRecord:
-    """The record of groups checked against the model; `done` has the counts, by their names."""
-    records = {each.id: each for each in (_rejected(row, finding) for row, finding in findings)}
-    section = pipeline.as_json(done, ()) | {
+    """The record of groups checked against the model; `done` has the counts, by their names.
+
+    `rejected` are rows of the table of findings, each with the finding in the group's recording.
+    """
+    records = [_rejected(row, finding) for row, finding in rejected]
+    findings = tuple({each.id: each for each in records}.values())
+    read = done["read"]
+    section = dict(done) | {
+        "read": None if read is None else read._asdict(),
+        "reasons": dict(done["reasons"]),
         "rebalancing": [dict(zip(OFTEN, row, strict=True)) for row in done["rebalancing"]],
-        "rebalances": done["lanes"],
+        "rebalances": done["timeline"],
     }
-    printed = pipeline.checked(done, findings, None).partition("\n\n")[0]
     return one_run(
         "check",
         took,
-        {"profile": profile or ""},
+        {"profile": profile or "", "engine": done["engine"]},
         port=", ".join(sources),
         profile=profile or "",
         kafka=EVERY_PROFILE[profile].kafka if profile else NAMED_BY_SOURCES,
         conforms=done["accepted"] > 0 and not done["rejected"],
         sequences=done["groups"],
         steps=done["events_checked"],
-        findings=tuple(records.values()),
-        findings_truncated=done["rejected"] - len(records),
-        lines=tuple(printed.splitlines()),
+        findings=findings,
+        findings_truncated=done["rejected"] - len(findings),
+        lines=tuple(check_lines(done, (each.title for each in records))),
         check=msgspec.convert(section, saved.Check),
     )
 
@@ -120,15 +133,27 @@ def one_run(
 
 def _rejected(row: Any, finding: Finding | None) -> saved.FindingRecord:  # noqa: ANN401 - a row
     """A rejected group; the lines of a log do not give a trace that could identify it."""
-    title = bounded(pipeline.rejected_said(row, finding).removeprefix("rejected   "))
+    what = title(finding) if finding else f"violates the rule {row.reason}"
+    where = f"{row.source}:{row.line}: {what}"
+    if row.kind in OF_LOGS:  # the reason has the position, the line and the expected lines
+        where = row.reason
+    heading = bounded(f"group {shown(row.group_id)} at {where}")
+    omitted = counted(row.omitted or 0, "repeated event")
     if finding is None:
-        return bare_finding(title, row.group_id, row.session, row.line, row.kind, row.reason)
-    text = pipeline.in_group(row.group_id, finding, row.left_out)
-    return replace(finding_record(finding, ""), title=title, text=text)
+        cause = (row.group_id, row.session, row.line, row.kind, row.reason)
+        record = bare_finding(heading, *cause)
+    else:
+        record = replace(finding_record(finding, ""), title=heading)
+    return replace(
+        record,
+        group_id=bounded(row.group_id),
+        source=bounded(row.source),
+        line=row.line,
+        notes=(f"Not shown: {omitted}.",) if row.omitted else (),
+    )
 
 
-def bare_finding(title: str, *cause: object) -> saved.FindingRecord:
+def bare_finding(heading: str, *cause: object) -> saved.FindingRecord:
     """A finding of one line; its id depends on the cause alone."""
     identity = hashlib.sha256(repr(cause).encode()).hexdigest()[:8]
-    title = bounded(title)
-    return saved.FindingRecord(id=identity, title=title, text=f"{title}\n")
+    return saved.FindingRecord(id=identity, title=bounded(heading))

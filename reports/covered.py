@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Any
 
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import Merged, ProfileCovered
 from groupcheck.reports.formatting import bounded_lines, counted, percent
 from groupcheck.reports.record import RuleCoverage
@@ -46,7 +46,7 @@ def _of_profile(name: str, covered: ProfileCovered) -> list[str]:
     if held:
         lines.append(f"one-sided  never seen false: {', '.join(held)}")
     if rules.not_applied:
-        lines.append(f"never      never applied: {', '.join(rules.not_applied)}")
+        lines.append(f"unapplied  {', '.join(rules.not_applied)}")
     return lines
 
 

@@ -24,7 +24,7 @@ def details(result: ResultRecord) -> list[str]:
         rules = result.rules
         known = len(rules.applied) + len(rules.not_applied)
         lines.append(f"rules      {len(rules.applied)} of {known} applied")
-        lines += wrapped("never", rules.not_applied) if rules.not_applied else []
+        lines += wrapped("unapplied", rules.not_applied) if rules.not_applied else []
     return lines
 
 

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 import msgspec
 
-from groupcheck.model.edits import MalformedEditError, from_json
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.edits import MalformedEditError, from_json
+from groupcheck.model.classic.step import Profile
 from groupcheck.properties.deviations.search import KnownDeviation
 from groupcheck.properties.sequence import MalformedTraceError, parse
 from groupcheck.reports.record import Cause, ResultRecord

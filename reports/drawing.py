@@ -13,10 +13,10 @@ WIDE: Final = frozenset("mwMWOQGCD@%<>#&+=~_—")
 
 
 def shape(parent: Element, tag: str, kind: str = "", text: str = "", **fields: object) -> Element:
-    """Add an element of a class; floats have one decimal, and `_` in a name stands for `-`."""
+    """Add an element of a class; floats are rounded, and `_` in a name stands for `-`."""
     written = {"class": kind} if kind else {}
     for name, field in fields.items():
-        value = f"{field:.1f}" if isinstance(field, float) else str(field)
+        value = f"{round(field, 1):g}" if isinstance(field, float) else str(field)
         written[name.replace("_", "-")] = value
     made = SubElement(parent, tag, written)
     made.text = text or None
@@ -44,8 +44,8 @@ def _width(character: str) -> float:
     return 9.0 if character.isupper() else 8.0
 
 
-def broken(text: str, most: float) -> list[str]:
-    """A text in lines of at most that width, broken between words, or within a wider word."""
+def wrapped(text: str, most: float) -> list[str]:
+    """A text in lines of at most that width, wrapped between words, or within a wider word."""
     lines = [""]
     for word in (part for each in text.split(" ") for part in _parts(each, most)):
         longer = f"{lines[-1]} {word}".lstrip(" ")

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupcheck.model.exploring.projection import Arrow, passed, state_of
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.state import Coordinator
+from groupcheck.model.classic.exploring.group_graph import Arrow, arrows_of_step, state_of
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.state import Coordinator
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.explored_graphs import Known
 from groupcheck.reports.formatting import bounded
-from groupcheck.reports.graph_files import edge_in_words, node_in_words
+from groupcheck.reports.graph_files import state_attributes, transition_attributes
 
 COLUMNS = ("instance", "before", "input", "answers", "rules", "after", "arrows")
 
@@ -38,22 +38,22 @@ def edge_table(instances: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, A
     for known in instances:
         nodes = known.space.nodes
         profile = known.space.instance.profile
-        said = [bounded(_state(node)) for node in nodes]
+        states = [bounded(_state(node)) for node in nodes]
         letters = iter(known.result.outcomes)
         for node, edges in enumerate(known.space.edges):
             before = state_of(nodes[node])
             for edge, kind in zip(edges, letters, strict=False):
                 if kind == Kind.NOT_ASKED:
                     continue
-                words = edge_in_words(nodes[node], edge)
-                ways = passed(profile, before, state_of(nodes[edge.target]), edge.fired)
+                words = transition_attributes(nodes[node], edge)
+                ways = arrows_of_step(profile, before, state_of(nodes[edge.target]), edge.applied)
                 row = {
                     "instance": known.name,
-                    "before": said[node],
+                    "before": states[node],
                     "input": bounded(words["input"]),
                     "answers": bounded(words["answers"]) or "no answer",
                     "rules": words["rules"],
-                    "after": said[edge.target],
+                    "after": states[edge.target],
                     "arrows": " ".join(str(places[arrow]) for arrow, _ in ways),
                 }
                 for name, text in row.items():
@@ -68,7 +68,7 @@ def edge_table(instances: tuple[Known, ...], arrows: list[Arrow]) -> dict[str, A
 
 
 def _state(node: Coordinator) -> str:
-    words = node_in_words(node)
+    words = state_attributes(node)
     members = f": {words['members']}" if words["members"] else ""
     generation = f", generation {words['generation']}" if words["generation"] else ""
     return f"{words['state']}{generation}{members}"

@@ -9,24 +9,24 @@ from textwrap import wrap
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck import __version__, model
+from groupcheck import __version__
+from groupcheck.model import classic
+from groupcheck.model.classic.exploring.exploration import COMPOSED, Exploration, Explored, Witness
+from groupcheck.model.classic.exploring.group_graph import DEAD, GroupGraph
 from groupcheck.model.engine.graph import Component
 from groupcheck.model.engine.statistics import Degrees
-from groupcheck.model.engine.trace import TraceStep
-from groupcheck.model.exploring.exploration import COMPOSED, Exploration, Explored, Witness
-from groupcheck.model.exploring.projection import DEAD, Projection
 from groupcheck.properties.generators.suite import Suite
 from groupcheck.properties.temporal.counterexamples import PROPERTIES, Counterexample
 from groupcheck.reports.formatting import WIDTH, counted, indented, table, wrapped
-from groupcheck.reports.messages import numbered_step, trace_in_words
+from groupcheck.reports.steps import step_lines, trace_steps
 
-MODEL = Path(model.__file__).parent
+MODEL = Path(classic.__file__).parent
 
 
 def summary(
     exploration: Exploration,
     files: list[Path],
-    broken: list[Counterexample] | None = None,
+    violations: list[Counterexample] | None = None,
     suites: Mapping[str, Suite] = MappingProxyType({}),
 ) -> str:
     """Statistics, transitions between group states, coverage of the rules, and errors.
@@ -34,7 +34,7 @@ def summary(
     Args:
         exploration: the exploration.
         files: the files that were written.
-        broken: the violated properties, None if no property was checked.
+        violations: the violated properties, None if no property was checked.
         suites: the test suites that were written, by instance.
     """
     settings = exploration.settings
@@ -48,9 +48,9 @@ def summary(
             table(_actions(exploration.spaces[at : at + MOST_COLUMNS]))
             for at in range(0, len(exploration.spaces), MOST_COLUMNS)
         ),
-        _group_transitions(exploration.projection),
-        _coverage(exploration) + ([] if broken is None else _properties(broken)),
-        *map(broken_in_words, broken or ()),
+        _group_transitions(exploration.group_graph),
+        _coverage(exploration) + ([] if violations is None else _properties(violations)),
+        *map(violation_lines, violations or ()),
     ]
     if exploration.witness is not None:
         sections.append(_witness(exploration.witness))
@@ -62,9 +62,10 @@ def summary(
 
 
 def _suite(name: str, suite: Suite) -> str:
+    ratio = suite.steps / suite.lower_bound
     return (
         f"tests      {name}: {counted(len(suite.tests), 'test')}, {suite.kept:,} of them kept;"
-        f" {counted(suite.steps, 'step')}, {suite.steps / suite.least:.2f} times the lower bound"
+        f" {counted(suite.steps, 'step')}, {ratio:.2f} times the lower bound"
     )
 
 
@@ -124,13 +125,13 @@ def _actions(instances: list[Explored]) -> list[list[str]]:
     return [["transitions by action", *(each.name for each in instances)], *rows]
 
 
-def _group_transitions(projection: Projection) -> list[str]:
+def _group_transitions(group_graph: GroupGraph) -> list[str]:
     """Each transition between group states, with the rules that cause it."""
-    arrows = sorted(projection.arrows, key=[*projection.kafkas, *projection.arrows].index)
+    arrows = sorted(group_graph.arrows, key=[*group_graph.expected, *group_graph.arrows].index)
     head = max(len(str(arrow)) for arrow in arrows) + 2
     lines = ["group state".ljust(head) + "rules"]
     for arrow in arrows:
-        text = ", ".join(reason for reason, _ in projection.arrows[arrow].most_common())
+        text = ", ".join(reason for reason, _ in group_graph.arrows[arrow].most_common())
         first, *more = wrap(text, WIDTH - head, break_on_hyphens=False)
         lines += [str(arrow).ljust(head) + first, *(" " * head + line for line in more)]
     return lines
@@ -147,20 +148,22 @@ def _coverage(exploration: Exploration) -> list[str]:
         lines.append(f"applied    all {rules} rules of the profile")
     elif not exploration.whole:
         lines += wrapped("unapplied", exploration.unreached)
-    projection = exploration.projection
-    if not projection.unexpected and not any(each.projection.torn for each in exploration.spaces):
-        lines.append(f"group      {_allowed(projection)}")
+    group_graph = exploration.group_graph
+    if not group_graph.unexpected and not any(
+        each.group_graph.inconsistent for each in exploration.spaces
+    ):
+        lines.append(f"group      {_allowed(group_graph)}")
     if not exploration.settings.symmetry:
         lines += _compared(exploration)
     return lines + [f"ERROR      {error}" for error in exploration.errors]
 
 
-def _allowed(projection: Projection) -> str:
+def _allowed(group_graph: GroupGraph) -> str:
     those = "the state changes of validPreviousStates [GroupMetadata.scala]"
-    if projection.missing:
-        missing = ", ".join(map(str, projection.missing))
+    if group_graph.missing:
+        missing = ", ".join(map(str, group_graph.missing))
         return f"{those}, except {missing}"
-    dies = any(arrow.target == DEAD for arrow in projection.arrows)
+    dies = any(arrow.target == DEAD for arrow in group_graph.arrows)
     return f"exactly {those}{'' if dies else ', except to Dead'}"
 
 
@@ -205,29 +208,37 @@ def _set(strings: Iterable[str]) -> str:
     return f"{{{quoted}}}"
 
 
-def _properties(broken: list[Counterexample]) -> list[str]:
-    unknown = [each for each in broken if each.known is None]
-    held = len(PROPERTIES) - len(broken)
-    if not broken:
+def _properties(violations: list[Counterexample]) -> list[str]:
+    unknown = [each for each in violations if each.known is None]
+    held = len(PROPERTIES) - len(violations)
+    if not violations:
         return [f"properties all {held} hold"]
-    known = ", ".join(each.property.name for each in broken if each.known)
+    known = ", ".join(each.property.name for each in violations if each.known)
     others = f"; expected violations in this version: {known}" if known else ""
     errors = [f"ERROR      the property {each.property.name} is violated" for each in unknown]
     return [*wrapped("properties", [f"{held} of {len(PROPERTIES)} hold{others}"]), *errors]
 
 
-def broken_in_words(broken: Counterexample) -> list[str]:
+def violation_lines(violation: Counterexample) -> list[str]:
     """A violated property, with a trace."""
-    prop, why = broken.property, broken.known
-    lines = [f"The property {prop.name} is violated in {broken.space}:"]
+    prop = violation.property
+    lines = [f"The property {prop.name} is violated in {violation.instance_name}:"]
     lines += wrapped("property", [f"{prop.words} [{prop.source}]"])
-    lines += _steps(broken.steps)
-    if broken.cycle:
-        first, last = len(broken.steps) - broken.cycle + 1, len(broken.steps)
-        lines.append(f"     and steps {first} to {last} repeat forever")
-    if why is not None:
-        cited = why.cited(broken.instance.profile.name)
-        lines += wrapped("expected", [f"{why.words} [{cited}]"])
+    lines += step_lines(trace_steps(violation.steps))
+    for line in closing(violation):
+        lines += wrapped("", [line])
+    return lines
+
+
+def closing(violation: Counterexample) -> list[str]:
+    """The cycle of a counterexample, and why the violation is expected."""
+    lines = []
+    if violation.cycle:
+        first, last = len(violation.steps) - violation.cycle + 1, len(violation.steps)
+        lines.append(f"steps {first} to {last} repeat forever")
+    if violation.known is not None:
+        cited = violation.known.cited(violation.instance.profile.name)
+        lines.append(f"expected: {violation.known.words} [{cited}]")
     return lines
 
 
@@ -235,35 +246,27 @@ def _witness(witness: Witness) -> list[str]:
     """The trace to a rule."""
     rule = witness.instance.profile.rules[witness.rule]
     head = f"A shortest trace to {rule.id} ({rule.words}) [{rule.source}] in {witness.space}:"
-    return [head, *_steps(witness.steps)]
+    return [head, *step_lines(trace_steps(witness.steps))]
 
 
-def _steps(steps: tuple[TraceStep, ...]) -> list[str]:
-    return [
-        line
-        for number, (step, *answers) in enumerate(trace_in_words(steps), 1)
-        for line in numbered_step(number, step, answers)
-    ]
-
-
-def details(exploration: Exploration, broken: list[Counterexample] | None) -> str:
-    """The lines after the summary that `explore -v` prints; `broken` is as in it."""
+def details(exploration: Exploration, violations: list[Counterexample] | None) -> str:
+    """The lines after the summary that `explore -v` prints; `violations` is as in it."""
     sections = [_digests(exploration), *map(_rules, exploration.spaces)]
-    if broken is not None:
-        sections.append(list(_each_property({each.property.name: each for each in broken})))
+    if violations is not None:
+        sections.append(list(_each_property({each.property.name: each for each in violations})))
     return "".join("\n" + "".join(f"{line}\n" for line in lines) for lines in sections)
 
 
 def _digests(exploration: Exploration) -> list[str]:
     settings = exploration.settings._asdict() | {"profile": exploration.settings.profile.name}
-    said = (f"{name}={value}" for name, value in settings.items() if value not in {(), None})
+    values = (f"{name}={value}" for name, value in settings.items() if value not in {(), None})
     digests = [
         f"instance   {each.name}: longest shortest trace {each.longest_witness} steps,"
         f" digest {each.digest}"
         for each in exploration.spaces
     ]
     version = f"with       groupcheck {__version__}, Python {platform.python_version()}"
-    return [version, *wrapped("settings", said), *digests]
+    return [version, *wrapped("settings", values), *digests]
 
 
 def _rules(each: Explored) -> list[str]:
@@ -272,7 +275,7 @@ def _rules(each: Explored) -> list[str]:
     return table([[f"transitions by rule, {each.name}", ""], *rows])
 
 
-def _each_property(broken: dict[str, Counterexample]) -> Iterator[str]:
+def _each_property(violations: dict[str, Counterexample]) -> Iterator[str]:
     for prop in PROPERTIES:
-        head = "violated" if prop.name in broken else "holds"
+        head = "violated" if prop.name in violations else "holds"
         yield from wrapped(head, [f"{prop.name}: {prop.words} [{prop.source}]"])

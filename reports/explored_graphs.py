@@ -9,12 +9,12 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
-from groupcheck.model.edits import MalformedEditError
+from groupcheck.model.classic.edits import MalformedEditError
+from groupcheck.model.classic.instances.small import instances_named
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.instances.small import instances_named
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.deviations.deviating import deviating, deviations_of
 from groupcheck.properties.result import InstanceCoverage
@@ -38,28 +38,30 @@ class Known(NamedTuple):
         return self.graph.space
 
 
-class Again(NamedTuple):
+class Graphs(NamedTuple):
     """The instances with known graphs, and the names of those whose model has changed."""
 
     known: tuple[Known, ...]
     unknown: tuple[str, ...]
 
 
-def again(result: ResultRecord, tell: Callable[[int], None] = lambda _states: None) -> Again:
-    """Explore the instances of a result; `tell` is called with the number of new states."""
+def explored_again(
+    result: ResultRecord, count: Callable[[int], None] = lambda _states: None
+) -> Graphs:
+    """Explore the instances of a result; `count` is called with the number of new states."""
     known: list[Known] = []
     unknown: list[str] = []
     for each in result.instances:
-        space = _explored(result, each, tell)
+        space = _explored(result, each, count)
         if space is None:
             unknown.append(each.label)
         else:
             known.append(Known(each, StateGraph(space)))
-    return Again(tuple(known), tuple(unknown))
+    return Graphs(tuple(known), tuple(unknown))
 
 
 def _explored(
-    result: ResultRecord, wanted: InstanceCoverage, tell: Callable[[int], None]
+    result: ResultRecord, wanted: InstanceCoverage, count: Callable[[int], None]
 ) -> StateSpace | None:
     """The instance by Kafka's rules, or with the deviations that the run has found."""
     if result.profile not in EVERY_PROFILE:
@@ -68,8 +70,8 @@ def _explored(
     for instance in instances_named(profile, wanted.name, wanted.members, wanted.broker):
         for model in (profile, *_with_deviations(result)):
             try:
-                again = instance._replace(profile=model)
-                space = explore(again, tell, most_states=wanted.states)
+                modelled = instance._replace(profile=model)
+                space = explore(modelled, count, most_states=wanted.states)
             except TooManyStatesError:
                 continue
             if len(wanted.outcomes) == space.transition_count and digest(space) == wanted.digest:

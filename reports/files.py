@@ -10,7 +10,9 @@ from tempfile import TemporaryFile
 from typing import Final
 
 from groupcheck.reports.changes import Changes, changes
-from groupcheck.reports.explored_graphs import Again, again
+from groupcheck.reports.diagram import diagram
+from groupcheck.reports.explored_graphs import Graphs, explored_again
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.html import as_html
 from groupcheck.reports.junit import as_junit
 from groupcheck.reports.mermaid import as_mermaid
@@ -56,7 +58,7 @@ def sweep(directory: Path) -> None:
 def write(
     result: ResultRecord,
     directory: Path,
-    graphs: Again | None = None,
+    graphs: Graphs | None = None,
     changed: Changes | None = None,
 ) -> list[Path]:
     """Write the files of a report, and remove those of an earlier one.
@@ -73,7 +75,7 @@ def write(
     changed = changed or changes(result, None)
     texts = {
         NAME: as_text(result),
-        PAGE: as_html(result, changed, graphs or again(result)),
+        PAGE: as_html(result, changed, graphs or explored_again(result)),
         JUNIT: as_junit(result, changed),
     }
     for finding in result.findings:
@@ -87,14 +89,14 @@ def write(
 
 def finding_files(finding: FindingRecord) -> dict[str, str]:
     """The files of one finding, by name."""
-    texts = {f"finding_{finding.id}.txt": finding.text}
+    texts = {f"finding_{finding.id}.txt": finding_text(finding)}
     if finding.trace:
         texts[f"finding_{finding.id}.jsonl"] = trace_of(finding)
     if finding.itf is not None:
         texts[f"finding_{finding.id}.itf.json"] = json.dumps(finding.itf) + "\n"
-    if finding.diagram is not None:
-        texts[f"finding_{finding.id}.mmd"] = as_mermaid(finding.diagram)
-        texts[f"finding_{finding.id}.svg"] = as_svg(finding.diagram)
+    if drawn := diagram(finding):
+        texts[f"finding_{finding.id}.mmd"] = as_mermaid(drawn)
+        texts[f"finding_{finding.id}.svg"] = as_svg(drawn)
     if finding.port:
         texts[f"test_finding_{finding.id}.py"] = pytest_file(finding)
     return texts
@@ -108,7 +110,7 @@ def trace_of(finding: FindingRecord) -> str:
 def pytest_file(finding: FindingRecord) -> str:
     """A pytest file that fails until the port is fixed; it needs only groupcheck and pytest."""
     # The text has no control characters, and the trace is JSON in ASCII.
-    text = "\n".join(f"    {line}".rstrip() for line in finding.text.splitlines())
+    text = "\n".join(f"    {line}".rstrip() for line in finding_text(finding).splitlines())
     text = text.replace("\\", "\\\\").replace('"""', "'''")
     trace = trace_of(finding).replace("\\", "\\\\")
     return f'''"""A finding of groupcheck as a test: it fails until the port is fixed.

@@ -16,6 +16,9 @@ MOST_OF_A_LINE: Final = 2_000
 WIDTH: Final = 100
 HEAD: Final = 11  # of the label of a summary line
 
+# Units of a duration above the second, in milliseconds.
+UNITS: Final = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min"))
+
 # Names that need no quotes.
 PLAIN: Final = re.compile(r"(?!null$)[A-Za-z0-9._-]{1,80}")
 
@@ -44,31 +47,34 @@ def percent(part: int, whole: int) -> str:
     return "100 %" if part == whole else f"{min(share, 99.9):.1f} %"
 
 
-def value(said: str | bytes | None) -> str:
+def value(text: str | bytes | None) -> str:
     """A value in quotes, or `null`."""
-    if said is None:
+    if text is None:
         return "null"
-    cut = len(said) - MOST_OF_A_VALUE
-    unit = "more byte" if isinstance(said, bytes) else "more character"
+    cut = len(text) - MOST_OF_A_VALUE
+    unit = "more byte" if isinstance(text, bytes) else "more character"
     more = f"... ({counted(cut, unit)})" if cut > 0 else ""
-    return repr(said[:MOST_OF_A_VALUE]) + more
+    return repr(text[:MOST_OF_A_VALUE]) + more
 
 
-def word(said: str | None) -> str:
+def word(text: str | None) -> str:
     """A name, in quotes where it has other characters than a plain name."""
-    return said if said is not None and PLAIN.fullmatch(said) else value(said)
+    return text if text is not None and PLAIN.fullmatch(text) else value(text)
 
 
 def duration(ms: int) -> str:
     """`90000` as "1 min 30 s"."""
     if ms < 0:
         return f"-{duration(-ms)}"
-    minutes, rest = divmod(ms, 60_000)
-    parts = [f"{minutes} min"] if minutes else []
-    if 0 < rest < 1_000:
-        parts.append(f"{rest} ms")
-    elif rest or not parts:
-        parts.append(f"{rest / 1000:g} s")
+    parts, left = [], ms
+    for size, unit in UNITS:
+        if left >= size:
+            parts.append(f"{left // size} {unit}")
+            left %= size
+    if left >= 1_000 or not (parts or left):
+        parts.append(f"{left / 1_000:g} s")
+    elif left:
+        parts.append(f"{left} ms")
     return " ".join(parts)
 
 

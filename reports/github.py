@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupcheck.reports.changes import Changes
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.formatting import bounded
 from groupcheck.reports.record import ResultRecord
 
@@ -21,13 +22,13 @@ def _lines(saved: ResultRecord, changed: Changes) -> Iterator[str]:
     if saved.ended_early or not saved.decided:
         yield _command("error", "groupcheck", bounded(saved.verdict))
     for finding in changed.new:
-        yield _command("error", f"groupcheck: {finding.title}", finding.text)
+        yield _command("error", f"groupcheck: {finding.title}", finding_text(finding))
     for lost in changed.lost:
         kind = "error" if changed.lost_fails else "warning"
         what = f"{lost.name}: {lost.how_many} covered by the baseline alone"
         yield _command(kind, "groupcheck: coverage lost", what)
     for finding in changed.known:
-        yield _command("notice", f"groupcheck: known: {finding.title}", finding.text)
+        yield _command("notice", f"groupcheck: known: {finding.title}", finding_text(finding))
     for finding in changed.gone:
         yield _command("notice", "groupcheck: gone", f"{finding.id} {finding.title}")
 

@@ -14,14 +14,14 @@ from typing import Any
 import networkx as nx
 
 from groupcheck.model.bodies import encode_record
+from groupcheck.model.classic.exploring.exploration import Witness
+from groupcheck.model.classic.exploring.fingerprint import edge_ids
+from groupcheck.model.classic.instances.inputs import action
+from groupcheck.model.classic.state import Coordinator, Group
 from groupcheck.model.engine.exploration import StateSpace, Transition
-from groupcheck.model.exploring.exploration import Witness
-from groupcheck.model.exploring.fingerprint import edge_ids
-from groupcheck.model.instances.inputs import action
-from groupcheck.model.state import Coordinator, Group
 from groupcheck.properties.sequence import Sequence, dump, step_message
 from groupcheck.reports.itf import as_itf
-from groupcheck.reports.messages import answer_in_words, step_in_words
+from groupcheck.reports.messages import answer_text, step_text
 
 FORMAT = 1
 
@@ -34,7 +34,7 @@ def write_graph(name: str, space: StateSpace, directory: Path) -> list[Path]:
     """
     directory.mkdir(parents=True, exist_ok=True)
     graphml, dot, as_json = (directory / f"{name}.{kind}" for kind in ("graphml", "dot", "json"))
-    nx.write_graphml(in_words(space), graphml)
+    nx.write_graphml(text_graph(space), graphml)
     for path, lines in ((dot, dot_lines(name, space)), (as_json, json_lines(name, space))):
         with path.open("w", encoding="utf-8") as file:
             file.writelines(f"{line}\n" for line in lines)
@@ -97,17 +97,17 @@ def _edge(source: int, edge: Transition) -> dict[str, Any]:
         "action": action(edge.given),
         "input": step_message(edge.given),
         "answers": [encode_record(response) for response in edge.responses],
-        "rules": edge.fired,
+        "rules": edge.applied,
     }
 
 
-def in_words(space: StateSpace) -> nx.MultiDiGraph[int]:
+def text_graph(space: StateSpace) -> nx.MultiDiGraph[int]:
     """The graph with attributes as text."""
     shown: nx.MultiDiGraph[int] = nx.MultiDiGraph()
     for number, node in enumerate(space.nodes):
-        shown.add_node(number, **node_in_words(node))
+        shown.add_node(number, **state_attributes(node))
     for source, edge in _edges(space):
-        shown.add_edge(source, edge.target, **edge_in_words(space.nodes[source], edge))
+        shown.add_edge(source, edge.target, **transition_attributes(space.nodes[source], edge))
     return shown
 
 
@@ -116,11 +116,11 @@ def dot_lines(name: str, space: StateSpace) -> Iterator[str]:
     yield f"digraph {_quoted(name)} {{"
     yield "  node [shape=box];"
     for number, node in enumerate(space.nodes):
-        words = node_in_words(node)
+        words = state_attributes(node)
         label = "\n".join(filter(None, (words["state"], words["members"])))
         yield f"  {number} [label={_quoted(label)}];"
     for source, edge in _edges(space):
-        words = edge_in_words(space.nodes[source], edge)
+        words = transition_attributes(space.nodes[source], edge)
         label = f"{words['action']}\n{words['rules']}"
         tooltip = "\n".join(filter(None, (words["input"], words["answers"])))
         attributes = f"label={_quoted(label)}, tooltip={_quoted(tooltip)}"
@@ -132,7 +132,7 @@ def _edges(space: StateSpace) -> Iterator[tuple[int, Transition]]:
     return ((source, edge) for source, edges in enumerate(space.edges) for edge in edges)
 
 
-def node_in_words(node: Coordinator) -> dict[str, Any]:
+def state_attributes(node: Coordinator) -> dict[str, Any]:
     """A state as text attributes."""
     group = node.group
     if group is None:
@@ -151,16 +151,16 @@ def node_in_words(node: Coordinator) -> dict[str, Any]:
     }
 
 
-def edge_in_words(source: Coordinator, edge: Transition) -> dict[str, str]:
+def transition_attributes(source: Coordinator, edge: Transition) -> dict[str, str]:
     """A transition as text attributes, with the member names of its source state."""
     group = source.group or Group()
     ids = [m.member_id for m in group.members] + [p.member_id for p in group.pending]
     names = dict(zip(ids, ids, strict=True))
     return {
         "action": action(edge.given),
-        "input": step_in_words(edge.given, names),
-        "answers": "; ".join(answer_in_words(r.body, names) for r in edge.responses),
-        "rules": ", ".join(edge.fired),
+        "input": step_text(edge.given, names),
+        "answers": "; ".join(answer_text(r.body, names) for r in edge.responses),
+        "rules": ", ".join(edge.applied),
     }
 
 

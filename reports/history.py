@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model.bodies import shown
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.step import Profile
 from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.histories.history import NEVER, NS, Move, Operation, Refusal
 from groupcheck.properties.histories.history_checker import GroupsChecked, Rejected
 from groupcheck.properties.tolerances import Tolerances
 from groupcheck.reports.formatting import bounded_lines, counted
-from groupcheck.reports.messages import Names, answer_in_words, letters, step_in_words
+from groupcheck.reports.messages import Names, answer_text, letters, step_text
 
 MOST_MOVES: Final = 25  # of an order that are printed
 
@@ -41,8 +41,8 @@ def _accepted(checked: GroupsChecked) -> str:
 
 def _rejected(rejected: Rejected) -> list[str]:
     profile, order = EVERY_PROFILE[rejected.profile], rejected.verdict.order
-    asked = tuple(o.request for o in rejected.operations if not o.is_fault)
-    names = {UNREVEALED: "an unknown id", **letters(asked)}
+    requests = tuple(o.request for o in rejected.operations if not o.is_fault)
+    names = {UNREVEALED: "an unknown id", **letters(requests)}
     took_effect = sum(move.operation is not None for move in order)
     group_id = shown(rejected.group_id)
     lines = [
@@ -71,22 +71,22 @@ def _move(number: int, move: Move, rejected: Rejected, profile: Profile, names: 
     """A step of the order, and the answers that it gives."""
     operations, n = rejected.operations, move.operation
     if n is None:
-        stored = "an append completes" if "log/release" in move.fired else ""
-        what = _because(profile, move.fired) or stored or "time passes"
+        stored = "an append completes" if "log/release" in move.applied else ""
+        what = _because(profile, move.applied) or stored or "time passes"
     else:
         what = _called(operations[n], "", names)
     lines = [f"{number:4}. {move.at_ms:,} ms  {what}"]
     for answered in move.answered:
-        asked = operations[answered]
-        to = "" if answered == n else f"(to request {asked.request.request_id}) "
-        lines.append(f"        <- {to}{_answer(asked, names)}")
+        operation = operations[answered]
+        to = "" if answered == n else f"(to request {operation.request.request_id}) "
+        lines.append(f"        <- {to}{_answer(operation, names)}")
     return lines
 
 
 def _called(operation: Operation, when: str, names: Names) -> str:
     """An operation, perhaps with its time."""
     number = "" if operation.is_fault else f"request {operation.request.request_id}"
-    what = step_in_words(operation.given, names)
+    what = step_text(operation.given, names)
     head = ", ".join(filter(None, (number, when)))
     return f"{head}: {what}" if head else what
 
@@ -102,7 +102,7 @@ def _between(operation: Operation) -> str:
 
 def _answer(operation: Operation, names: Names) -> str:
     if operation.answer is not None:
-        return answer_in_words(operation.answer, names)
+        return answer_text(operation.answer, names)
     return "no answer" if operation.silent is not None else "an answer that was not recorded"
 
 
@@ -120,14 +120,14 @@ def _refusal(
     else:
         tried = rejected.operations[refusal.tried]
         comes = not tried.is_fault and f"request {tried.request.request_id} comes"
-        when = f"once {comes or step_in_words(tried.given, names)}"
+        when = f"once {comes or step_text(tried.given, names)}"
     return (
-        f"  request {about}, {when}, is answered: {answer_in_words(refusal.allowed, names)}",
+        f"  request {about}, {when}, is answered: {answer_text(refusal.allowed, names)}",
         f"    because {_because(profile, (refusal.reason,))}",
     )
 
 
-def _because(profile: Profile, fired: tuple[str, ...]) -> str:
+def _because(profile: Profile, applied: tuple[str, ...]) -> str:
     """The rules as text, without those for the passing of time and the completion of appends."""
-    rules = [profile.rules[name] for name in fired if name not in {"time/pass", "log/release"}]
+    rules = [profile.rules[name] for name in applied if name not in {"time/pass", "log/release"}]
     return "; ".join(f"{rule.words} [{rule.source}]" for rule in rules)

@@ -14,19 +14,22 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from groupcheck import __version__
-from groupcheck.model.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.arrows import Reasoned, reasoned
 from groupcheck.reports.changes import Changes, lines
-from groupcheck.reports.charts import covered_over_steps, duration, sessions
+from groupcheck.reports.charts import covered_over_steps, rounded, sessions
 from groupcheck.reports.code_page import code_data, code_files, same_lines
 from groupcheck.reports.details import stages_and_outages
+from groupcheck.reports.diagram import diagram
 from groupcheck.reports.edge_table import edge_table
-from groupcheck.reports.explored_graphs import Again
+from groupcheck.reports.explored_graphs import Graphs
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.formatting import bounded, percent
 from groupcheck.reports.record import FindingRecord, ResultRecord, Run
 from groupcheck.reports.state_graph import GraphArrow, element
 from groupcheck.reports.svg import as_svg
+from groupcheck.reports.terminal import limits, ran
 
 # The number of last states of a finding that the page shows side by side.
 MOST_STATES: Final = 12
@@ -54,7 +57,7 @@ COLUMNS: Final = {
 class Cell(NamedTuple):
     """A field of the model's state after a step, and whether the step changed it."""
 
-    said: str
+    text: str
     changed: bool
 
 
@@ -95,7 +98,7 @@ def _template() -> Template:
     ).get_template("page.html.j2")
 
 
-def as_html(saved: ResultRecord, changed: Changes, graphs: Again) -> str:
+def as_html(saved: ResultRecord, changed: Changes, graphs: Graphs) -> str:
     """The page; `graphs` are those of the result's instances, if they are known."""
     arrows = reasoned(graphs.known) if graphs.known else []
     explored = _explored(saved)
@@ -106,14 +109,11 @@ def as_html(saved: ResultRecord, changed: Changes, graphs: Again) -> str:
         verdict=bounded(saved.verdict),
         version=__version__,
         changes=[bounded(line) for line in lines(changed)],
-        findings=[
-            *(_finding(finding, known=False) for finding in changed.new),
-            *(_finding(finding, known=True) for finding in changed.known),
-        ],
+        findings=[_finding(finding, known=known) for finding, known in changed.listed],
         graph=_graph([arrow.drawn for arrow in arrows] or [arrow for arrow, _ in explored]),
         explored=[(bounded(f"{a.source} -> {a.target}"), reasons) for a, reasons in explored],
         sessions=sessions(saved.check.rebalances) if saved.check else [],
-        duration=lambda ms: "" if ms is None else duration(ms),
+        duration=lambda ms: "" if ms is None else rounded(ms),
         shown=lambda text: "" if text is None else bounded(str(text)),
         arrows=arrows,
         unknown=graphs.unknown,
@@ -121,10 +121,12 @@ def as_html(saved: ResultRecord, changed: Changes, graphs: Again) -> str:
         words=WORDS,
         names=[known.name for known in graphs.known],
         columns=COLUMNS,
-        notes=_notes(saved),
+        limits=[bounded(f"{head}: {text}") for head, text in limits(saved)],
+        ran=ran(saved),
         guards=_guards(saved),
         code=_code(saved),
         percent=percent,
+        finding_text=finding_text,
         port_of=lambda run: bounded(run.port),
         curve=lambda run: _curve(run, saved),
         long_run=lambda run: map(bounded, stages_and_outages(run)),
@@ -164,7 +166,7 @@ def _curve(run: Run, saved: ResultRecord) -> Markup:
     return Markup(tostring(covered_over_steps(run.curve, saved.transitions), encoding="unicode"))  # noqa: S704
 
 
-def _table(graphs: Again, arrows: list[Reasoned]) -> Markup | None:
+def _table(graphs: Graphs, arrows: list[Reasoned]) -> Markup | None:
     """The data of the table, with `<` escaped, so that it cannot end its element."""
     if not graphs.known:
         return None
@@ -180,18 +182,18 @@ def _table(graphs: Again, arrows: list[Reasoned]) -> Markup | None:
 
 def _finding(finding: FindingRecord, *, known: bool) -> Finding:
     picture = ""
-    if finding.diagram is not None:
-        picture = base64.b64encode(as_svg(finding.diagram).encode()).decode()
+    if drawn := diagram(finding):
+        picture = base64.b64encode(as_svg(drawn).encode()).decode()
     first = max(len(finding.states) - MOST_STATES, 0)
     states = finding.states[first:]
     fields = dict.fromkeys(field for state in states for field in state)
     changing, constant = [], []
     for field in fields:
-        said = [state.get(field, "-") for state in states]
-        if len(set(said)) == 1:
-            constant.append((field, said[0]))
+        values = [state.get(field, "-") for state in states]
+        if len(set(values)) == 1:
+            constant.append((field, values[0]))
         else:
-            pairs = zip([said[0], *said], said, strict=False)
+            pairs = zip([values[0], *values], values, strict=False)
             changing.append(Row(field, tuple(Cell(now, now != was) for was, now in pairs)))
     steps = tuple(range(first, len(finding.states)))
     return Finding(finding, known, picture, steps, tuple(changing), tuple(constant))
@@ -213,14 +215,3 @@ def _guards(saved: ResultRecord) -> list[Guard]:
         for name in dict.fromkeys((*saved.rules.not_applied, *saved.rules.applied))
     ]
     return sorted(guards, key=lambda guard: (guard.applied, guard.guard_false, guard.name))
-
-
-def _notes(saved: ResultRecord) -> list[str]:
-    """The tests and findings that the run did not do or report."""
-    notes = {
-        "Not supported by the port": ", ".join(saved.unsupported),
-        "Assumed defaults that the broker does not report": ", ".join(saved.assumed_defaults),
-        "More findings, neither minimized nor reported": saved.findings_truncated or "",
-        "Findings that were not reproduced": saved.findings_not_reproduced or "",
-    }
-    return [bounded(f"{what}: {said}.") for what, said in notes.items() if said]

@@ -14,14 +14,14 @@ from types import NoneType, UnionType
 from typing import Any, Final, get_args, get_origin, get_type_hints
 
 from groupcheck.model.bodies import camel
-from groupcheck.model.exploring.exploration import Witness
-from groupcheck.model.state import Coordinator, Serving, TopicPartition
-from groupcheck.model.step import Outcome
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.exploring.exploration import Witness
+from groupcheck.model.classic.state import Coordinator, Serving, TopicPartition
+from groupcheck.model.classic.step import Outcome
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Response
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.reconstruct import reconstruct
-from groupcheck.reports.text import title
+from groupcheck.reports.finding_title import title
 
 Encoder = Callable[[Any], Any]
 
@@ -61,7 +61,7 @@ def finding_as_itf(finding: Finding) -> dict[str, Any]:
 
 
 def _values(given: Input, outcome: Outcome) -> tuple[Any, ...]:
-    return (*outcome.coordinator, given, outcome.responses, outcome.fired)
+    return (*outcome.coordinator, given, outcome.responses, outcome.applied)
 
 
 def _trace(

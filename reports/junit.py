@@ -1,7 +1,7 @@
 """A result as JUnit XML, as pytest writes it and Jenkins, GitLab and others read it.
 
 There is a test case for the run, for each instance and for each finding; for each property of an
-exploration, and for each reason for undecided groups of a check. Findings of the baseline are
+exploration that holds, and for each reason for undecided groups of a check. Known findings are
 skipped; an incomplete run is an error.
 """
 
@@ -10,11 +10,12 @@ from __future__ import annotations
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from groupcheck.reports.changes import Changes
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.formatting import bounded
 from groupcheck.reports.other_commands import cases
 from groupcheck.reports.record import FindingRecord, ResultRecord
 
-KNOWN = "known: in the baseline"
+KNOWN = "known: in the baseline, or a known deviation"
 
 
 def as_junit(saved: ResultRecord, changed: Changes) -> str:
@@ -24,8 +25,8 @@ def as_junit(saved: ResultRecord, changed: Changes) -> str:
     _run(suite, saved)
     _instances(suite, saved, changed)
     _others(suite, saved)
-    for finding in (*changed.new, *changed.known):
-        _finding(suite, finding, known=finding not in changed.new)
+    for finding, known in changed.listed:
+        _finding(suite, finding, known=known)
     counts = {name: len(suite.findall(f".//{name}")) for name in ("failure", "error", "skipped")}
     suite.attrib |= {
         "tests": str(len(suite.findall("testcase"))),
@@ -97,4 +98,4 @@ def _finding(suite: Element, finding: FindingRecord, *, known: bool) -> None:
         SubElement(case, "skipped", message=KNOWN, type="groupcheck.known")
         return
     kind = finding.property.name if finding.property else "finding"
-    SubElement(case, "failure", message=finding.title, type=kind).text = finding.text
+    SubElement(case, "failure", message=finding.title, type=kind).text = finding_text(finding)

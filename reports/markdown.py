@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from typing import Final
 
 from groupcheck.reports.changes import Changes, lines
+from groupcheck.reports.diagram import diagram
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.formatting import bounded, counted, percent
 from groupcheck.reports.mermaid import as_mermaid
 from groupcheck.reports.record import FindingRecord, ResultRecord
+from groupcheck.reports.terminal import ran
 
 # A summary has at most a megabyte: this many findings are in full.
 MOST_IN_FULL: Final = 20
@@ -28,7 +31,7 @@ def _head(saved: ResultRecord, changed: Changes) -> Iterator[str]:
     yield f"## {mark} groupcheck: {_text(saved.verdict)}"
     yield ""
     if saved.command == "verify":
-        yield from _run(saved)
+        yield f"{_code(saved.port)}, checked against {_text(saved.kafka)}: {ran(saved)}."
     else:
         yield f"{saved.command} {_code(saved.port)}, {saved.seconds:.1f} s."
         yield ""
@@ -38,15 +41,6 @@ def _head(saved: ResultRecord, changed: Changes) -> Iterator[str]:
         yield f"- {_text(re.sub(r'  +', ': ', line, count=1))}"
     if changed.compared:
         yield ""
-
-
-def _run(saved: ResultRecord) -> Iterator[str]:
-    ran = f"{counted(saved.sequences, 'sequence')}, {counted(saved.steps, 'step')}"
-    yield (
-        f"{_code(saved.port)}, checked against {_text(saved.kafka)}:"
-        f" {saved.covered:,} of {counted(saved.transitions, 'transition')} covered"
-        f" ({percent(saved.covered, saved.transitions)}), {ran} in {saved.seconds:.1f} s."
-    )
 
 
 def _instances(saved: ResultRecord) -> Iterator[str]:
@@ -64,8 +58,7 @@ def _instances(saved: ResultRecord) -> Iterator[str]:
 
 
 def _findings(changed: Changes) -> Iterator[str]:
-    prefixes = (("", changed.new), ("known: ", changed.known))
-    found = [(prefix, finding) for prefix, each in prefixes for finding in each]
+    found = [("known: " if known else "", finding) for finding, known in changed.listed]
     if found:
         yield ""
         yield f"### {counted(len(found), 'finding').capitalize()}"
@@ -78,13 +71,13 @@ def _findings(changed: Changes) -> Iterator[str]:
 
 def _finding(prefix: str, finding: FindingRecord) -> Iterator[str]:
     yield ""
-    title = html.escape(f"{finding.id} {finding.title}")
+    title = html.escape(bounded(f"{finding.id} {finding.title}"))
     yield f"<details><summary>{prefix}{title}</summary>"
     yield ""
-    if finding.diagram is not None:
-        yield from _fenced("mermaid", as_mermaid(finding.diagram))
+    if drawn := diagram(finding):
+        yield from _fenced("mermaid", as_mermaid(drawn))
         yield ""
-    yield from _fenced("text", finding.text)
+    yield from _fenced("text", finding_text(finding))
     yield ""
     yield "</details>"
 

@@ -56,7 +56,6 @@ def merged(several: Sequence[Named]) -> ResultRecord:
             msg = f"{name} is of {_kafka(saved)} and {first_name} of {_kafka(first)}"
             raise NotMergedError(msg)
     each = [named.saved for named in several]
-    findings = _findings(each)
     together = replace(
         first,
         port=", ".join(dict.fromkeys(saved.port for saved in each)),
@@ -68,7 +67,7 @@ def merged(several: Sequence[Named]) -> ResultRecord:
         seconds=round(sum(saved.seconds for saved in each), 3),
         unsupported=_once(what for saved in each for what in saved.unsupported),
         assumed_defaults=_once(what for saved in each for what in saved.assumed_defaults),
-        findings=findings,
+        findings=_findings(each),
         findings_truncated=sum(saved.findings_truncated for saved in each),
         findings_not_reproduced=sum(saved.findings_not_reproduced for saved in each),
         instances=_instances(several),
@@ -79,7 +78,7 @@ def merged(several: Sequence[Named]) -> ResultRecord:
         lines=tuple(line for named in several for line in _lines(named)),
         check=_checks([saved.check for saved in each if saved.check is not None]),
     )
-    conforms = together.decided and not findings and not together.ended_early
+    conforms = together.decided and not together.new and not together.ended_early
     together = replace(together, conforms=conforms)
     return replace(together, verdict=verdict(together))
 

@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from textwrap import wrap
 from typing import Final
 
-from groupcheck.model.exploring.projection import Projection
-from groupcheck.reports.record import Diagram
+from groupcheck.model.classic.exploring.group_graph import GroupGraph
+from groupcheck.reports.diagram import Diagram
 from groupcheck.reports.state_graph import GraphArrow
 
 ARROWS: Final[dict[str, str]] = {
     "request": "->>",
-    "answer": "-->>",
+    "allowed": "-->>",
     "wrong": "-->>",
-    "silence": "--x",
+    "missing": "--x",
 }
 
 # The box around a wrong or missing answer.
@@ -33,17 +33,16 @@ def as_mermaid(diagram: Diagram) -> str:
     keys = {name: f"p{i}" for i, name in enumerate(diagram.participants)}
     lines = ["sequenceDiagram", f"    title: {_escaped(diagram.title)}"]
     lines += [f"    participant {key} as {name}" for name, key in keys.items()]
-    everybody = f"{keys[diagram.participants[0]]},{keys[diagram.participants[-1]]}"
+    all_participants = f"{keys[diagram.participants[0]]},{keys[diagram.participants[-1]]}"
     for event in diagram.events:
         if event.kind == "note":
-            lines.append(f"    Note over {everybody}: {_label(event.label)}")
+            lines.append(f"    Note over {all_participants}: {_label(event.label)}")
             continue
         arrow = f"{keys[event.source]}{ARROWS[event.kind]}{keys[event.target]}"
         line = f"    {arrow}: {_label(event.label)}"
-        odd = event.kind in {"wrong", "silence"}
-        lines += [f"    rect {RED}", line, "    end"] if odd else [line]
-    verdict = "<br/>".join(_label(line) for line in diagram.verdict)
-    return "\n".join([*lines, f"    Note over {everybody}: {verdict}", ""])
+        lines += [f"    rect {RED}", line, "    end"] if event.is_wrong else [line]
+    verdict = "<br/>".join(_label(line) for passage in diagram.verdict for line in passage.text)
+    return "\n".join([*lines, f"    Note over {all_participants}: {verdict}", ""])
 
 
 def _label(text: str) -> str:
@@ -54,17 +53,17 @@ def _escaped(text: str) -> str:
     return SPECIAL.sub(lambda found: f"#{ord(found[0])};", text)
 
 
-def arrows_of(projection: Projection) -> list[GraphArrow]:
+def arrows_of(group_graph: GroupGraph) -> list[GraphArrow]:
     """The arrows of the model itself, those of Kafka's table first."""
-    order = [*projection.kafkas, *projection.arrows]
+    order = [*group_graph.expected, *group_graph.arrows]
     return [
         GraphArrow(
             str(arrow.source),
             str(arrow.target),
-            tuple(reason for reason, _ in projection.arrows[arrow].most_common()),
+            tuple(reason for reason, _ in group_graph.arrows[arrow].most_common()),
             0,
         )
-        for arrow in sorted(projection.arrows, key=order.index)
+        for arrow in sorted(group_graph.arrows, key=order.index)
     ]
 
 

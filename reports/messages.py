@@ -1,14 +1,14 @@
-"""Requests, faults, answers and traces in words."""
+"""Requests, faults and answers in words."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from string import ascii_uppercase
 from typing import Any, Final
 
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.engine.edits import plain
-from groupcheck.model.state import (
+from groupcheck.model.classic.state import (
     Advance,
     Cleanup,
     Configure,
@@ -21,8 +21,8 @@ from groupcheck.model.state import (
     Shutdown,
     Unload,
 )
-from groupcheck.model.step import Outcome
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.transition import Input
+from groupcheck.model.engine.edits import plain
 from groupcheck.model.vocabulary import (
     NO_LEADER_EPOCH,
     NO_OFFSET,
@@ -37,6 +37,7 @@ from groupcheck.reports.formatting import counted, duration, passing, value, wor
 Names = Mapping[str, str]
 
 A_CLIENT: Final = "a client"  # one that names no member
+LETTER: Final = re.compile("[A-Z][0-9]*")  # of a member
 
 
 def member(member_id: str, names: Names) -> str:
@@ -73,10 +74,10 @@ FAULTS: Final[dict[type, str]] = {
 }
 
 
-def step_in_words(step: Input, names: Names) -> str:
+def step_text(step: Input, names: Names) -> str:
     """A request with its sender, the passing of time, or a fault."""
     if isinstance(step, Request):
-        return f"{sender(step, names)} sends {request_in_words(step, names)}"
+        return f"{sender(step, names)} sends {request_text(step, names)}"
     if isinstance(step, Advance):
         return passing(step.ms)
     if isinstance(step, FailAppends):
@@ -86,38 +87,7 @@ def step_in_words(step: Input, names: Names) -> str:
     return FAULTS[type(step)]
 
 
-def answers_in_lines(
-    given: Input,
-    responses: Iterable[tuple[int, ResponseBody]],
-    names: Names,
-    steps: Mapping[int, int] | None = None,
-) -> list[str]:
-    """The answers after a step; `steps` are those of the requests, without it the request ids."""
-    own = given.request_id if isinstance(given, Request) else None
-    lines = []
-    for request_id, body in responses:
-        number = request_id if steps is None else steps[request_id]
-        to = "" if request_id == own else f"(to step {number}) "
-        lines.append(f"<- {to}{answer_in_words(body, names)}")
-    return lines
-
-
-def trace_in_words(trace: Iterable[tuple[Input, Outcome]]) -> list[list[str]]:
-    """Each step of a trace of the model in words, and its answers."""
-    trace = tuple(trace)
-    names = letters(tuple(given for given, _ in trace))
-    return [
-        [step_in_words(given, names), *answers_in_lines(given, outcome.responses, names)]
-        for given, outcome in trace
-    ]
-
-
-def numbered_step(number: int, step: str, answers: Iterable[str]) -> list[str]:
-    """The lines of a step: the step with its number, and its answers below it."""
-    return [f"{number:3}. {step}", *(f"       {answer}" for answer in answers)]
-
-
-def request_in_words(request: Request, names: Names) -> str:
+def request_text(request: Request, names: Names) -> str:
     """A request without its sender."""
     what = f"{request.api} v{request.api_version}"
     where = ", to the empty group id" if getattr(request.body, "group_id", None) == "" else ""
@@ -176,10 +146,10 @@ def _details(request: Request, names: Names) -> str:
     return words
 
 
-def _partitions(topics: Iterable[Any], said: Callable[[Any], str] = lambda _partition: "") -> str:
+def _partitions(topics: Iterable[Any], text: Callable[[Any], str] = lambda _partition: "") -> str:
     """The partitions of topics, each followed by its text."""
     return _by_topic(
-        (topic.name, [f"{each.partition_index}{said(each)}" for each in topic.partitions])
+        (topic.name, [f"{each.partition_index}{text(each)}" for each in topic.partitions])
         for topic in topics
     )
 
@@ -197,8 +167,13 @@ def _with_error(partition: Any) -> str:  # noqa: ANN401 - of any response
     return f": {error_name(partition.error_code)}"
 
 
+def offsets_text(topics: Iterable[Any]) -> str:
+    """The committed offsets of topics."""
+    return _partitions(topics, lambda p: f" = {p.committed_offset}{_with(p)}")
+
+
 def _committed(body: kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest) -> str:
-    offsets = _partitions(body.topics, lambda p: f" = {p.committed_offset}{_with(p)}")
+    offsets = offsets_text(body.topics)
     generation = f" for generation {body.generation_id}" if body.generation_id >= 0 else ""
     return f"{generation}: {offsets or 'no partition'}{_retained(body)}"
 
@@ -240,12 +215,12 @@ def _with(
     partition: kafka.OffsetCommitRequestPartition | kafka.TxnOffsetCommitRequestPartition,
 ) -> str:
     metadata, epoch = partition.committed_metadata, partition.committed_leader_epoch
-    said = [f"leader epoch {epoch}"] if epoch != NO_LEADER_EPOCH else []
+    parts = [f"leader epoch {epoch}"] if epoch != NO_LEADER_EPOCH else []
     if metadata is None:
-        said.append("null metadata")
+        parts.append("null metadata")
     elif metadata:
-        said.append(f"{counted(len(metadata), 'character')} of metadata")
-    return f" with {' and '.join(said)}" if said else ""
+        parts.append(f"{counted(len(metadata), 'character')} of metadata")
+    return f" with {' and '.join(parts)}" if parts else ""
 
 
 def _fetched(body: kafka.OffsetFetchRequest) -> str:
@@ -260,7 +235,7 @@ def error_name(code: ErrorCode) -> str:
     return "no error" if code is ErrorCode.NONE else f"{code.name} ({int(code)})"
 
 
-def answer_in_words(body: ResponseBody, names: Names) -> str:
+def answer_text(body: ResponseBody, names: Names) -> str:
     """An answer; `names` are the members' letters."""
     body = plain(body)
     match body:

@@ -19,7 +19,7 @@ class Case(NamedTuple):
 
 def verdict(result: ResultRecord) -> str:
     """The verdict in one line."""
-    found = counted(len(result.findings) + result.findings_truncated, "finding")
+    found = counted(len(result.new) + result.findings_truncated, "finding")
     if result.check is not None:
         check = result.check
         return (
@@ -27,7 +27,7 @@ def verdict(result: ResultRecord) -> str:
             f" {check.rejected:,} rejected, {check.undecided:,} undecided"
         )
     if result.exploration is not None:
-        return f"{found if result.findings else 'no errors'} in {result.port}"
+        return f"{found if result.new else 'no errors'} in {result.port}"
     if result.findings:
         return f"diverges from {result.kafka}: {found}"
     return f"{_ran(result)}, each answered as Kafka would"
@@ -51,7 +51,7 @@ def figure(result: ResultRecord) -> str:
     if result.check is not None:
         rejected = f", {result.check.rejected:,} rejected" if result.check.rejected else ""
         return f"{counted(result.check.groups, 'group')}{rejected}"
-    found = counted(len(result.findings), "finding") if result.findings else ""
+    found = counted(len(result.new), "finding") if result.new else ""
     if result.exploration is None:
         return found or counted(result.steps, "step")
     states = counted(sum(each.states for each in result.exploration.instances), "state")
@@ -65,10 +65,7 @@ def cases(result: ResultRecord) -> Iterator[Case]:
         yield from (
             Case("instances", f"{each.name}/{explored.members}") for each in explored.instances
         )
-        for each in explored.properties or ():
-            if each.holds or each.expected:
-                why = "" if each.holds else "expected violation in this version of Kafka"
-                yield Case("properties", each.name, why)
+        yield from (Case("properties", p.name) for p in explored.properties or () if p.holds)
     if result.check is not None:
         check = result.check
         yield Case("groups", f"{counted(check.accepted, 'group')} accepted")

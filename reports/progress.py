@@ -43,14 +43,14 @@ class Bars:
         self._bar = bar
         count = 0
 
-        def tell(done: int) -> None:
+        def advance(done: int) -> None:
             nonlocal count
             count += done
             bar.update(done)
             if bar.disable:
                 self._line(what, count, total)
 
-        return tell
+        return advance
 
     def found(self, title: str) -> None:
         """Print a finding in one line."""

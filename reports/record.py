@@ -61,34 +61,30 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
     phases: tuple[Phase, ...] = ()
 
 
-class Event(msgspec.Struct, frozen=True):
-    """An event of a sequence diagram: an arrow (request, answer, wrong, silence), or a note.
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """The answer to the request of a step, observed or not.
 
-    A `silence` stands for an answer that is missing.
+    A `wrong` one is not allowed, a `missing` one is due, a `pending` one is not due yet.
     """
 
-    kind: Literal["request", "answer", "wrong", "silence", "note"]
-    label: str
-    source: str = ""
-    target: str = ""
+    kind: Literal["allowed", "wrong", "missing", "pending"]
+    step: int
+    text: str
 
 
-class Diagram(msgspec.Struct, frozen=True):
-    """A finding as a sequence diagram, its participants from left to right."""
+class Step(msgspec.Struct, frozen=True, kw_only=True):
+    """A step, and the answers after it. A fault, or the passing of time, has no `sender`."""
 
-    title: str
-    participants: Annotated[tuple[str, ...], msgspec.Meta(min_length=2)]
-    events: tuple[Event, ...]
-    verdict: tuple[str, ...]
+    text: str
+    sender: str = ""
+    answers: tuple[Answer, ...] = ()
 
-    def __post_init__(self) -> None:
-        """Raise a ValueError if it cannot be drawn."""
-        known = set(self.participants)
-        arrows = [event for event in self.events if event.kind != "note"]
-        ends = {end for arrow in arrows for end in (arrow.source, arrow.target)}
-        if len(known) != len(self.participants) or not ends <= known:
-            msg = "a participant of the diagram is unknown or listed twice"
-            raise ValueError(msg)
+
+class Expected(msgspec.Struct, frozen=True, kw_only=True):
+    """What Kafka allows at the last step, and the rules that give it."""
+
+    answer: str
+    because: str
 
 
 class Compared(msgspec.Struct, frozen=True, kw_only=True):
@@ -150,46 +146,73 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding in every form that a renderer needs.
+    """A finding: everything that a renderer needs.
 
-    `accepted_steps` conform; the step after them does not. `states` are the model's before the
-    first step and after each, as text by field; `compared` is the last answer field by field.
-    `explanations` are rules by which the answer would be correct, `property` is the one that it
-    violates. `cause` is the deviation that explains it; a `known` one is no failure. `itf` is the
-    trace in Apalache's exchange format. A finding without a port has an empty `port` and no
-    `severity`. One in a log or in the model has no `diagram`, `states` or `itf`, and may have no
-    `trace`. A trace of more than 300 steps has no `states` and no `itf`.
+    The last of the `steps` does not conform: `difference` is how, in a line, `observed` is what
+    the port does, and `expected` what Kafka allows. `compared` is the last answer field by field.
+    If the port failed, `failure` says how, and `output` has its last lines. `explanations` are
+    rules by which the answer would be correct, `property` is the one that it violates. `cause` is
+    the deviation that explains it, `deviations` are others that the steps show; a `known` finding
+    is no failure. `broker` has the settings that are not the defaults. `states` are the model's
+    before the first step and after each, as text by field; `itf` is the trace in Apalache's
+    exchange format. `notes` are further lines.
+
+    A finding without a port has an empty `port` and no `severity`; one in a recording or a log has
+    the `group_id`, and the `line` of its `source`. One in a log or in the model has
+    no `states` or `itf`, and may have no `steps` and no `trace`. A trace of more than 300 steps has
+    no `states` and no `itf`.
     """
 
     id: Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{8}$")]
     title: str
-    text: str
     port: str = ""
-    accepted_steps: int = 0
+    group_id: str = ""
+    source: str = ""
+    line: int | None = None
+    kafka: str = ""
     severity: Literal["", "safety", "liveness", "protocol", "cosmetic"] = ""
     cause: Cause | None = None
     known: bool = False
+    broker: dict[str, int] = {}
+    deviations: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
+    difference: str = ""
+    failure: str = ""
+    output: tuple[str, ...] = ()
+    observed: str = ""
+    expected: tuple[Expected, ...] = ()
+    compared: tuple[Compared, ...] = ()
     explanations: tuple[Explanation, ...] = ()
     property: Property | None = None
-    trace: tuple[dict[str, Any], ...] = ()
-    diagram: Diagram | None = None
+    notes: tuple[str, ...] = ()
     states: tuple[dict[str, str], ...] = ()
-    compared: tuple[Compared, ...] = ()
+    trace: tuple[dict[str, Any], ...] = ()
     itf: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
-        """Raise a ValueError if a text has control characters."""
-        if not all(map(str.isprintable, self._texts())):
+        """Raise a ValueError if a text has control characters, or an answer is to no step."""
+        fields = msgspec.structs.asdict(self)
+        for name in ("port", "cause", "trace", "itf"):
+            del fields[name]
+        if not all(map(str.isprintable, _texts(msgspec.to_builtins(fields)))):
             msg = "a text of the finding has control characters"
             raise ValueError(msg)
+        answers = [answer for step in self.steps for answer in step.answers]
+        if not all(1 <= answer.step <= len(self.steps) for answer in answers):
+            msg = "an answer of the finding is to no step"
+            raise ValueError(msg)
 
-    def _texts(self) -> Iterator[str]:
-        yield from (self.title, *self.text.split("\n"))
-        if drawn := self.diagram:
-            yield from (drawn.title, *drawn.verdict, *drawn.participants)
-            yield from (event.label for event in drawn.events)
-        yield from (text for state in self.states for pair in state.items() for text in pair)
-        yield from (text for row in self.compared for text in msgspec.structs.astuple(row))
+
+def _texts(value: object) -> Iterator[str]:
+    """The texts in a value of JSON."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for pair in value.items():
+            yield from _texts(pair)
+    elif isinstance(value, list | tuple):
+        for each in value:
+            yield from _texts(each)
 
 
 class Component(msgspec.Struct, frozen=True, kw_only=True):

@@ -7,6 +7,10 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
+from groupcheck.model.classic.profiles import PARTS, PROFILES
+from groupcheck.model.classic.rules.rebalance import EMPTY_IS_DEAD
+from groupcheck.model.classic.sources import link
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.rules import (
     Behaviour,
     Effect,
@@ -18,15 +22,12 @@ from groupcheck.model.engine.rules import (
     Version,
     VersionRule,
 )
-from groupcheck.model.profiles import PARTS, PROFILES
-from groupcheck.model.rules.rebalance import EMPTY_IS_DEAD
-from groupcheck.model.sources import link
-from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import GroupState
+from groupcheck.reports.confirmed import Confirmed, Parts, confirmed, total
 
 WIDTH: Final = 100
 NO_RULE: Final = "no such rule"
-WAITS: Final = "the answer waits until everything written before it is committed"
+WAITS: Final = "the answer is deferred until every earlier record is committed"
 
 
 class Selection(NamedTuple):
@@ -89,7 +90,11 @@ def listing(profile: Profile, selection: Selection) -> str:
             continue
         lines += [f"{table.name} ({profile.kafka})", ""]
         for rule in rules:
-            lines += [f"  {rule.id}  [{rule.source}]", *_wrapped("because", rule.words)]
+            found = confirmed().get((profile.name, rule.id))
+            counted = f"  confirmed {found}" if found else ""
+            lines.append(f"  {rule.id}  [{rule.source}]{counted}")
+            if [rule.words] != [guard.words for guard in rule.guards]:
+                lines += _wrapped("because", rule.words)
             lines += _clauses(profile.version, rule)
             lines.append("")
     return "\n".join(lines) or "no rule\n"
@@ -134,53 +139,95 @@ def _wrapped(head: str, text: str, indent: int = 4) -> list[str]:
 
 
 def difference(one: Profile, other: Profile, selection: Selection) -> str:
-    """The rules in which two versions differ, and how."""
-    blocks: list[str] = []
+    """The rules in which two versions differ, and how, by table.
+
+    With a state, the rules that name it come first: the others apply in every state.
+    """
+    lines: list[str] = []
     same = 0
-    for table in _tables(selection):
-        moved = _moved(one.version, other.version, table.name)
-        for rule in _either(one.version, other.version, table):
-            if not selection.takes(rule):
-                continue
-            lines = _difference_of(one, other, rule, moved)
-            if lines:
-                blocks += lines
-            elif selection.shared:
-                blocks += _shared_rule(one, other, rule)
-            else:
-                same += 1
+    state = selection.state
+    suffixes = {True: f": in {state}", False: ": in every state"} if state else {False: ""}
+    for of_state, suffix in suffixes.items():
+        for table in _tables(selection):
+            moved = _moved(one.version, other.version, table.name)
+            found: list[str] = []
+            for rule in _either(one, other, table, selection):
+                if bool(state) and _names_states(one, other, rule) is not of_state:
+                    continue
+                differing = _difference_of(one, other, rule, moved, effects=of_state)
+                same += not differing
+                if differing:
+                    found += differing
+                elif selection.shared:
+                    found += _shared_rule(one, other, rule)
+            if found:
+                lines += [_heading(table, one, other) + suffix, *found]
     if not selection.rule:
-        blocks += _differing_behaviours(one, other, selection)
+        lines += _differing_behaviours(one, other, selection)
     head = f"{one.kafka} and {other.kafka}"
-    if not blocks:
-        return f"{head}: {f'{same} rules, no difference' if same else 'neither has such a rule'}\n"
-    others = f"{same} other rules are the same, --all lists them" if same else "all rules"
-    return "\n".join([f"{head}: {others}", *blocks, ""])
+    return "\n".join([f"{head}: {_summary(same, lines, selection)}", *lines, ""])
 
 
-def _either(one: Version, other: Version, table: Table) -> list[VersionRule]:
-    """The rules of a table that either of two versions has, in the order of all versions."""
-    found = {rule.id: rule for each in (other, one) for rule in each.tables[table.name]}
+def _names_states(one: Profile, other: Profile, rule: VersionRule) -> bool:
+    """Whether a guard of a rule, in either version, is about the state of the group."""
+    both = (each.rules[rule.id] for each in (one, other) if rule.id in each.rules)
+    return any(guard.states for each in both for guard in each.guards)
+
+
+def _heading(table: Table, *profiles: Profile) -> str:
+    """The name of a table, and which of two versions has no rule of it."""
+    without = [each.name for each in profiles if not each.version.tables[table.name]]
+    return f"{table.name} (not in {without[0]})" if without else table.name
+
+
+def _summary(same: int, lines: list[str], selection: Selection) -> str:
+    if not same:
+        return "no rule is the same" if lines else "neither has such a rule"
+    counted = f"{same} {'rule is' if same == 1 else 'rules are'} the same"
+    if not selection.shared:
+        counted += " (--all lists them)"
+    return counted if lines else f"no difference, {counted}"
+
+
+def _either(one: Profile, other: Profile, table: Table, selection: Selection) -> list[VersionRule]:
+    """The selected rules of a table in either version, in the order of all versions."""
+    found = {
+        rule.id: rule
+        for each in (other, one)
+        for rule in each.version.tables[table.name]
+        if selection.takes(rule)
+    }
     places = {rule.id: place for place, rule in enumerate(table.rules)}
     return sorted(found.values(), key=lambda rule: places.get(rule.id, len(places)))
 
 
 def _difference_of(
-    one: Profile, other: Profile, rule: VersionRule, moved: dict[str, str]
+    one: Profile, other: Profile, rule: VersionRule, moved: dict[str, str], *, effects: bool
 ) -> list[str]:
+    """How two versions of a rule differ, perhaps with the effects that both have."""
     rules = {profile.name: profile.rules.get(rule.id) for profile in (one, other)}
     said = {profile.name: _said(profile.version, rules[profile.name]) for profile in (one, other)}
     if said[one.name] == said[other.name] and rule.id not in moved:
         return []
     cited = (f"{name} [{found.source if found else NO_RULE}]" for name, found in rules.items())
-    head = textwrap.wrap(f"{rule.id}: {rule.words}", WIDTH, subsequent_indent="    ")
-    lines = [*head, f"  {'  '.join(cited)}"]
+    lines = [*_titled(f"{rule.id}: {rule.words}"), f"    {'  '.join(cited)}"]
     for profile, rival in ((one, other), (other, one)):
-        own = [text for text in said[profile.name] if text not in said[rival.name]]
-        lines += [line for text in own for line in _wrapped(f"only {profile.name}", text)]
+        repeated = {*said[rival.name], f"if {rule.words}"}
+        own = [text for text in said[profile.name] if text not in repeated]
+        lines += [line for text in own for line in _wrapped(f"only {profile.name}", text, 6)]
+    # The answer is often an effect that both versions share.
+    shared = {*said[one.name]} & {*said[other.name]}
+    both = [effect.words for effect in rule.effects if f"then {effect.words}" in shared]
+    if effects and both and said[one.name] != said[other.name]:
+        lines += _wrapped("both", f"then {'; '.join(both)}", 6)
     if rule.id in moved:
-        lines += _wrapped("order", moved[rule.id])
+        lines += _wrapped("order", moved[rule.id], 6)
     return lines
+
+
+def _titled(text: str) -> list[str]:
+    """The first line of a rule of a table, wrapped."""
+    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="      ")
 
 
 def _shared_rule(one: Profile, other: Profile, rule: VersionRule) -> list[str]:
@@ -188,8 +235,7 @@ def _shared_rule(one: Profile, other: Profile, rule: VersionRule) -> list[str]:
     found = [each.rules[rule.id] for each in (one, other)]
     cited = ", ".join(dict.fromkeys(_short(each.source) for each in found))
     effects = "; ".join(effect.words for effect in found[0].effects)
-    text = f"{rule.id}: same [{cited}]: {rule.words}: {effects}"
-    return textwrap.wrap(text, WIDTH, subsequent_indent="    ")
+    return _titled(f"{rule.id}: same [{cited}]: {rule.words}: {effects}")
 
 
 def _said(version: Version, rule: VersionRule | None) -> list[str]:
@@ -224,25 +270,41 @@ def _differing_behaviours(one: Profile, other: Profile, selection: Selection) ->
         if len(has) == 1:
             source = part.sources.get(has[0].name)
             cited = f" [{source}]" if source else ""
-            text = f"{part.area}: only {has[0].name}: {part.words}{cited}"
-            lines += textwrap.wrap(text, WIDTH, subsequent_indent="    ")
-    return lines
+            lines += _titled(f"{part.area}: only {has[0].name}: {part.words}{cited}")
+    return ["Behaviour that rules ask for", *lines] if lines else []
 
 
 HEAD: Final = """\
 # The rules of the classic group
 
-Every rule of the model, in every version. A table is tried from the top, and the first rule whose
-conditions all hold is applied. A column has the line of Kafka's source that states the rule in that
-version, with the conditions and effects that only this version has; **-** means that the version
-does not have the rule. `groupcheck rules` prints the same in a terminal: one API, one state, one
-version, or the difference between two versions (`groupcheck rules --api JoinGroup --diff 2.7 4.1`).
+Every rule of the model, in every version. A request reaches the tables of its API in the order of
+this page. Within a table, rules are tried from the top, and the first rule whose conditions all
+hold is applied. The column of a version has the line of Kafka's source that states the rule, and
+the conditions and effects that only this version has. **-** means that the version does not have
+the rule.
+
+`groupcheck rules` prints the same in a terminal: one API, one state, one version, or the difference
+between two versions (`groupcheck rules --api JoinGroup --state Stable --diff 2.7 4.1`). It also
+knows the [minor versions](kafka-versions.md#the-profiles), such as 3.9, which are edits of 2.7.
 
 A behaviour that no version has is one of other implementations: [deviations](deviations.md) are
 edits of these tables.
 
-The same ids stand in the PlusCal text, and TLC applies the same rules in the same states. The
-command `PYTHONPATH=tests python tests/support/reference.py` generates this page from the model.
+*confirmed 3 of 4* counts the parts of a rule: the rule itself, its guards and its effects. A part
+is confirmed if the model without it would not allow one of the [recorded
+tests](long-runs.md#recorded-tests) of a broker of that version. 0.10.0 has no such recordings. The
+[last section](#confirmed-on-brokers) has the sums.
+
+The PlusCal text has the same ids, and TLC applies the same rules in the same states. The command
+`PYTHONPATH=tests python tests/support/reference.py` generates this page from the model.
+"""
+
+CONFIRMED: Final = """\
+## Confirmed on brokers
+
+So many parts of the rules are confirmed. `python bench/confirmed.py -v` lists the others. Most of
+them are about faults that a client cannot cause, such as failed appends, and about the passing of
+time.
 """
 
 
@@ -258,6 +320,7 @@ def page() -> str:
         if behaviours:
             rows = (_row((each.words,), each.sources, {}) for each in behaviours)
             parts.append("\n".join([_head("Behaviour that rules ask for"), *rows, ""]))
+    parts += [CONFIRMED, _confirmed_by_area()]
     return "\n".join(parts)
 
 
@@ -279,6 +342,12 @@ def _short(source: str) -> str:
     return source.replace(".scala:", ":").replace(".java:", ":")
 
 
+def _confirmed(name: str) -> dict[str, str]:
+    """For each version how many parts of a rule or a procedure its recorded tests confirm."""
+    found = {version: confirmed().get((version, name)) for version in PROFILES}
+    return {version: f"confirmed {each}" for version, each in found.items() if each}
+
+
 def _section(table: Table) -> str:
     lines = [f"### {table.name}\n", _head("Rule", "If", "Then")]
     for rule in table.rules:
@@ -292,6 +361,8 @@ def _section(table: Table) -> str:
         )
         for version in rule.deferred:
             own.setdefault(version, []).append(WAITS)
+        for version, text in _confirmed(rule.id).items():
+            own.setdefault(version, []).append(text)
         lines.append(_row(columns, rule.sources, own))
     for version, moves in table.moves.items():
         lines += ["", *(f"{version} tries `{a}` before `{b}`." for a, b in moves)]
@@ -306,6 +377,34 @@ def _procedure(procedure: Procedure) -> str:
         else:
             cells = " | ".join("yes" for _ in PROFILES)
             lines.append(f"| {effect.words} | {cells} |")
+    if found := _confirmed(procedure.name):
+        lines += ["", "; ".join(f"{version}: {text}" for version, text in found.items()) + "."]
+    return "\n".join([*lines, ""])
+
+
+def by_area(parts: Parts) -> dict[str, list[Confirmed]]:
+    """The sums of each area that has parts, and of all: one for each version, in their order."""
+    area_of = {
+        name: part.area
+        for part in PARTS
+        for name in ([rule.id for rule in part.rules] if isinstance(part, Table) else [part.name])
+    }
+    found = {
+        area: [each for each in parts.items() if area_of[each[0][1]] == area] for area in areas()
+    }
+    versions = dict.fromkeys(version for version, _ in parts)
+    return {
+        area: [total(found for (of, _), found in some if of == version) for version in versions]
+        for area, some in {**found, "all": [*parts.items()]}.items()
+        if some
+    }
+
+
+def _confirmed_by_area() -> str:
+    versions = [*dict.fromkeys(version for version, _ in confirmed())]
+    lines = [f"| | {' | '.join(versions)} |\n|{' --- |' * (len(versions) + 1)}"]
+    for area, sums in by_area(confirmed()).items():
+        lines.append(f"| {area} | {' | '.join(map(str, sums))} |")
     return "\n".join([*lines, ""])
 
 

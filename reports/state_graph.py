@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Final, Literal, NamedTuple
 from xml.etree.ElementTree import Element, indent, tostring
 
-from groupcheck.model.exploring.projection import ABSENT, DEAD
-from groupcheck.model.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE
+from groupcheck.model.classic.exploring.group_graph import ABSENT, DEAD
+from groupcheck.model.classic.rules.guards import COMPLETING, EMPTY, PREPARING, STABLE
 from groupcheck.reports.drawing import picture, shape
 from groupcheck.reports.drawing import width as width_of
 
@@ -94,9 +94,9 @@ def element(arrows: Iterable[GraphArrow], title: str) -> Element:
     drawn = list(arrows)
     at = _places(drawn)
     root = picture("graph", WIDE, HIGH, title)
-    taken = [_node_box(name, place) for name, place in at.items()]
+    boxes = [_node_box(name, place) for name, place in at.items()]
     for number, arrow in enumerate(drawn):
-        _arrow(root, number, arrow, at, taken)
+        _arrow(root, number, arrow, at, boxes)
     for name, place in at.items():
         _state(root, name, place)
     return root
@@ -104,8 +104,8 @@ def element(arrows: Iterable[GraphArrow], title: str) -> Element:
 
 def _places(arrows: list[GraphArrow]) -> dict[str, complex]:
     """The position of each state: on an ellipse, in the order of a group's life from its top."""
-    there = {name for arrow in arrows for name in arrow[:2]}
-    names = [name for name in ORDER if name in there]
+    present = {name for arrow in arrows for name in arrow[:2]}
+    names = [name for name in ORDER if name in present]
     across, down = WIDE / 2 - 110, HIGH / 2 - 40
     turns = {name: 2 * math.pi * place / len(names) for place, name in enumerate(names)}
     return {
@@ -132,7 +132,7 @@ def _node_box(name: str, place: complex) -> _Box:
 
 
 def _arrow(
-    root: Element, number: int, arrow: GraphArrow, at: dict[str, complex], taken: list[_Box]
+    root: Element, number: int, arrow: GraphArrow, at: dict[str, complex], boxes: list[_Box]
 ) -> None:
     """A curve that bends to one side, so that the opposite arrow does not overlap it."""
     start, end = at[arrow.source], at[arrow.target]
@@ -141,8 +141,8 @@ def _arrow(
     first = _leaves(_node_box(arrow.source, start), start, control)
     last = _leaves(_node_box(arrow.target, end), end, control)
     group = shape(root, "g", f"arrow {arrow.colour}", data_arrow=number)
-    said = f"{arrow.source} to {arrow.target}: {arrow.tooltip or ', '.join(arrow.reasons)}"
-    shape(group, "title", text=said)
+    title = f"{arrow.source} to {arrow.target}: {arrow.tooltip or ', '.join(arrow.reasons)}"
+    shape(group, "title", text=title)
     wide = 1.2 + 0.4 * math.log2(1 + arrow.weight)
     head = 8 + wide
     towards = cmath.phase(last - control)
@@ -152,7 +152,7 @@ def _arrow(
     sides = (towards + math.pi / 2, towards - math.pi / 2)
     corners = " ".join(f"L{_written(neck + cmath.rect(head * 0.5, side))}" for side in sides)
     shape(group, "path", "head", d=f"M{_written(last)} {corners} Z")
-    _label(group, arrow, (first, control, last), taken)
+    _label(group, arrow, (first, control, last), boxes)
 
 
 def _written(point: complex) -> str:
@@ -168,7 +168,7 @@ def _leaves(box: _Box, inside: complex, outside: complex) -> complex:
 
 
 def _label(
-    group: Element, arrow: GraphArrow, curve: tuple[complex, complex, complex], taken: list[_Box]
+    group: Element, arrow: GraphArrow, curve: tuple[complex, complex, complex], boxes: list[_Box]
 ) -> None:
     """The reasons, at the first position along the curve where they overlap nothing."""
     lines = list(arrow.reasons[:MOST_REASONS])
@@ -177,8 +177,8 @@ def _label(
     places = [
         _label_box(lines, _along(curve, part)) for part in (0.5, 0.42, 0.58, 0.34, 0.66, 0.26, 0.74)
     ]
-    box = next((b for b in places if not any(map(b.meets, taken))), places[0])
-    taken.append(box)
+    box = next((b for b in places if not any(map(b.meets, boxes))), places[0])
+    boxes.append(box)
     _rect(group, box, 3)
     for number, line in enumerate(lines, 1):
         x, y = (box.left + box.right) / 2, box.top + number * LINE - 3

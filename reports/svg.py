@@ -5,11 +5,12 @@ Line breaks use an estimate of the width of text (`drawing`).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from groupcheck.reports.drawing import broken, width
-from groupcheck.reports.record import Diagram, Event
+from groupcheck.reports.diagram import Diagram, Event
+from groupcheck.reports.drawing import shape, width, wrapped
+from groupcheck.reports.finding_text import Passage
 
 LINE: Final = 17  # the height of one
 MARGIN: Final = 24
@@ -21,21 +22,20 @@ STYLE: Final = """
  text { font: 13px Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif; fill: #24292f }
  text.bold { font-weight: bold }
  text.middle { text-anchor: middle }
- text.odd { fill: #b31d28 }
+ text.wrong { fill: #b31d28 }
  line { stroke: #24292f; stroke-width: 1.5 }
  line.life { stroke: #8c959f; stroke-dasharray: 2 4 }
  line.answer { stroke-dasharray: 6 4 }
- line.odd { stroke: #cf222e }
+ line.wrong { stroke: #cf222e }
  polygon { fill: #24292f }
- polygon.odd { fill: #cf222e }
+ polygon.wrong { fill: #cf222e }
  rect { fill: #f6f8fa; stroke: #24292f }
  rect.paper { fill: #ffffff; stroke: none }
  rect.note { fill: #fff8e1; stroke: #bf8700 }
  rect.behind { fill: #ffebe9; stroke: none }
  rect.observed { fill: #ffebe9; stroke: #cf222e }
- rect.allowed { fill: #dafbe1; stroke: #1a7f37 }
+ rect.expected { fill: #dafbe1; stroke: #1a7f37 }
 """
-ODD: Final[frozenset[str]] = frozenset({"wrong", "silence"})
 
 
 def as_svg(diagram: Diagram) -> str:
@@ -60,7 +60,7 @@ class _Drawing:
     def text(self) -> str:
         """The whole diagram, drawn from the top."""
         paper = self._shape("rect", "paper", x=0, y=0, width=self.width)
-        for line in broken(self.diagram.title, 0.92 * (self.width - 2 * MARGIN)):
+        for line in wrapped(self.diagram.title, 0.92 * (self.width - 2 * MARGIN)):
             self.y += LINE
             self._text(line, MARGIN, "bold")
         lives = SubElement(self.root, "g")
@@ -72,8 +72,9 @@ class _Drawing:
                 self._arrow(event)
         self.y += 6
         for x in self.at.values():
-            _shape(lives, "line", "life", x1=x, y1=top, x2=x, y2=self.y)
-        self._verdict()
+            shape(lives, "line", "life", x1=x, y1=top, x2=x, y2=self.y)
+        for passage in self.diagram.verdict:
+            self._passage(passage)
         height = self.y + MARGIN
         paper.set("height", f"{height:g}")
         self.root.set("viewBox", f"0 0 {self.width:g} {height:g}")
@@ -96,25 +97,23 @@ class _Drawing:
     def _arrow(self, arrow: Event) -> None:
         source, target = self.at[arrow.source], self.at[arrow.target]
         left = max(source, target) - GAP  # where the last client is
-        odd = "odd" if arrow.kind in ODD else ""
-        lines = broken(arrow.label, GAP - 40)
+        wrong = "wrong" if arrow.is_wrong else ""
+        lines = wrapped(arrow.label, GAP - 40)
         self.y += 12
-        if odd:
+        if wrong:
             tall = LINE * len(lines) + 20
             box = {"x": left + 8, "y": self.y - 4, "width": GAP - 16, "height": tall, "rx": 4}
             self._shape("rect", "behind", **box)
         for line in lines:
             self.y += LINE
-            self.y -= 4
-            self._text(line, left + 18, odd)
-            self.y += 4
+            self._text(line, left + 18, wrong, up=4)
         self.y += 6
         dashed = "" if arrow.kind == "request" else "answer"
-        self._line(source, target, f"{dashed} {odd}".strip())
-        if arrow.kind == "silence":
+        self._line(source, target, f"{dashed} {wrong}".strip())
+        if arrow.kind == "missing":
             self._cross(target)
         else:
-            self._head(target, 1 if target > source else -1, odd)
+            self._head(target, 1 if target > source else -1, wrong)
         self.y += 4
 
     def _line(self, start: float, end: float, kind: str) -> None:
@@ -123,15 +122,15 @@ class _Drawing:
     def _head(self, x: float, way: int, kind: str) -> None:
         back = x - 10 * way
         points = f"{x:g},{self.y:g} {back:g},{self.y - 5:g} {back:g},{self.y + 5:g}"
-        self._shape("polygon", kind).set("points", points)
+        self._shape("polygon", kind, points=points)
 
     def _cross(self, x: float) -> None:
         for end in (-6, 6):
-            self._shape("line", "odd", x1=x - 6, y1=self.y - end, x2=x + 6, y2=self.y + end)
+            self._shape("line", "wrong", x1=x - 6, y1=self.y - end, x2=x + 6, y2=self.y + end)
 
     def _note(self, note: Event) -> None:
         most = self.width - 2 * MARGIN
-        lines = broken(note.label, most - 20)
+        lines = wrapped(note.label, most - 20)
         self.y += 12
         tall = LINE * len(lines) + 8
         self._shape("rect", "note", x=MARGIN, y=self.y, width=most, height=tall, rx=4)
@@ -140,32 +139,21 @@ class _Drawing:
             self._text(line, self.width / 2, "middle")
         self.y += 8
 
-    def _verdict(self) -> None:
-        """The observed answer in red, and what Kafka allows in green."""
-        said = self.diagram.verdict
-        starts = [at for at, line in enumerate(said) if not line.startswith(" ")]
-        for start, end in zip(starts, [*starts[1:], len(said)], strict=True):
-            self._passage(said[start:end], "allowed" if start and end == len(said) else "observed")
-
-    def _passage(self, said: tuple[str, ...], kind: str) -> None:
+    def _passage(self, passage: Passage) -> None:
         self.y += 14
         top, most = self.y, self.width - 2 * MARGIN
+        kind = "expected" if passage.is_expected else "observed"
         box = self._shape("rect", kind, x=MARGIN, y=top, width=most, rx=4)
-        for each in said:
+        for each in passage.text:
             inset = 12 + 10 * (len(each) - len(each.lstrip()))
-            for line in broken(each.strip(), most - inset - 12):
+            for line in wrapped(each.strip(), most - inset - 12):
                 self.y += LINE
                 self._text(line, MARGIN + inset)
         self.y += 8
         box.set("height", f"{self.y - top:g}")
 
-    def _text(self, text: str, x: float, kind: str = "") -> None:
-        self._shape("text", kind, x=x, y=self.y).text = text
+    def _text(self, text: str, x: float, kind: str = "", up: float = 0) -> None:
+        shape(self.root, "text", kind, text, x=x, y=self.y - up)
 
-    def _shape(self, name: str, kind: str, **fields: float) -> Element:
-        return _shape(self.root, name, kind, **fields)
-
-
-def _shape(parent: Element, name: str, kind: str, **fields: float) -> Element:
-    written = {"class": kind} if kind else {}
-    return SubElement(parent, name, written | {k: f"{v:g}" for k, v in fields.items()})
+    def _shape(self, name: str, kind: str, **fields: Any) -> Element:  # noqa: ANN401 - of a shape
+        return shape(self.root, name, kind, **fields)

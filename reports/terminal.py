@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from groupcheck.properties.unsupported import SKIPPED
 from groupcheck.reports import other_commands
 from groupcheck.reports.code import in_lines
 from groupcheck.reports.details import details, long_run_lines
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.formatting import bounded_lines, counted, percent
 from groupcheck.reports.record import FindingRecord, ResultRecord
 from groupcheck.reports.record_file import PAGE
@@ -56,8 +57,8 @@ def summary(
     findings = tuple(usual if to_print is None else to_print)
     if result.command != "verify" and not more:
         findings = other_commands.briefly(result, findings)
-    stories = "".join(f"{finding.text}\n" for finding in findings)
-    return stories + bounded_lines(lines)
+    texts = "".join(f"{finding_text(finding)}\n" for finding in findings)
+    return texts + bounded_lines(lines)
 
 
 def _verified(result: ResultRecord, *, more: bool) -> list[str]:
@@ -85,27 +86,39 @@ def _verified(result: ResultRecord, *, more: bool) -> list[str]:
         f" in {result.seconds:.1f} s ({_seeds(result)})"
     )
     lines += long_run_lines(result)
-    tolerances = (
-        _tolerances(Tolerances(**run.tolerances)) for run in result.runs if run.tolerances
-    )
-    lines += [f"tolerances {said}" for said in dict.fromkeys(tolerances)]
-    skipped = [name.removesuffix(SKIPPED) for name in result.unsupported if name.endswith(SKIPPED)]
-    if skipped:
-        lines.append(f"skipped    with --skip: {', '.join(dict.fromkeys(skipped))}")
-    if lacking := [name for name in result.unsupported if not name.endswith(SKIPPED)]:
-        lines.append(f"skipped    not supported by the port: {', '.join(lacking)}")
-    if result.assumed_defaults:
-        assumed = ", ".join(result.assumed_defaults)
-        lines.append(f"assumed    defaults that the broker does not report: {assumed}")
-    if result.findings_truncated:
-        others = counted(result.findings_truncated, "more finding")
-        lines.append(f"truncated  {others}, neither minimized nor reported")
-    if result.findings_not_reproduced:
-        dropped = counted(result.findings_not_reproduced, "finding")
-        lines.append(f"dropped    {dropped}, not reproduced")
+    lines += [f"{head:<11}{text}" for head, text in limits(result)]
     if result.code is not None:
         lines += in_lines(result.code)
     return [*lines, *_causes(result)]
+
+
+def limits(result: ResultRecord) -> Iterator[tuple[str, str]]:
+    """What limits a verification: tolerances, and what was not tested or is not reported."""
+    tolerances = [Tolerances(**run.tolerances) for run in result.runs if run.tolerances]
+    yield from (("tolerances", _tolerances(each)) for each in dict.fromkeys(tolerances))
+    skipped = [name.removesuffix(SKIPPED) for name in result.unsupported if name.endswith(SKIPPED)]
+    if skipped:
+        yield "skipped", f"with --skip: {', '.join(dict.fromkeys(skipped))}"
+    if lacking := [name for name in result.unsupported if not name.endswith(SKIPPED)]:
+        yield "skipped", f"not supported by the port: {', '.join(lacking)}"
+    if result.assumed_defaults:
+        assumed = ", ".join(result.assumed_defaults)
+        yield "assumed", f"defaults that the broker does not report: {assumed}"
+    if result.findings_truncated:
+        others = counted(result.findings_truncated, "more finding")
+        yield "truncated", f"{others}, neither minimized nor reported"
+    if result.findings_not_reproduced:
+        yield "dropped", f"{counted(result.findings_not_reproduced, 'finding')}, not reproduced"
+
+
+def ran(result: ResultRecord) -> str:
+    """The coverage of a verification, and its size."""
+    share = percent(result.covered, result.transitions)
+    sequences, steps = counted(result.sequences, "sequence"), counted(result.steps, "step")
+    return (
+        f"{result.covered:,} of {counted(result.transitions, 'transition')} covered ({share}),"
+        f" {sequences}, {steps} in {result.seconds:.1f} s"
+    )
 
 
 def _causes(result: ResultRecord) -> list[str]:
@@ -188,8 +201,8 @@ def _covered(counts: TransitionCounts) -> str:
     """The share that is covered, and why the rest is not."""
     outcomes = "outcome" if counts.not_observed == 1 else "outcomes"
     rest = [
-        f"{number:,} {said.format(outcomes=outcomes)}"
-        for name, said in NOT_COVERED.items()
+        f"{number:,} {text.format(outcomes=outcomes)}"
+        for name, text in NOT_COVERED.items()
         if (number := getattr(counts, name))
     ]
     share = f"{percent(counts.covered, counts.total)} covered"

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-
 from groupcheck import __version__
-from groupcheck.model.edits import as_json
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.sources import link
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.coverage.covered import ProfileCovered
-from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.findings.severity import Severity, severity
+from groupcheck.properties.findings.severity import Severity
 from groupcheck.properties.result import InstanceCoverage, Result
-from groupcheck.properties.sequence import dump
 from groupcheck.reports import covered as coverage
 from groupcheck.reports import record as saved
-from groupcheck.reports.diagram import diagram
-from groupcheck.reports.explanations import explanations
-from groupcheck.reports.itf import finding_as_itf
-from groupcheck.reports.side_by_side import compared, states
+from groupcheck.reports.finding_record import finding_record, replace
 from groupcheck.reports.terminal import verdict
-from groupcheck.reports.text import rules_of, story, title
 
 NOTHING: Final = ProfileCovered({}, frozenset())
-
-# A state takes about 7 kB, so a finding with more steps, as in the log of a group, has no states.
-MOST_STEPS: Final = 300
-
-replace = msgspec.structs.replace
 
 
 def result_record(result: Result) -> saved.ResultRecord:
@@ -73,44 +57,6 @@ def _findings(result: Result) -> tuple[saved.FindingRecord, ...]:
         for finding in result.findings
     ]
     return tuple(sorted(found, key=lambda record: Severity(record.severity).rank))
-
-
-def _cause(finding: Finding) -> saved.Cause | None:
-    if finding.cause is None:
-        return None
-    version = finding.sequence.profile
-    rules = tuple(
-        saved.LinkedRule(
-            rule=rule.id,
-            description=rule.words,
-            source=rule.source,
-            link=link(version, rule.source) if rule.source else "",
-        )
-        for rule in rules_of(finding)
-    )
-    return saved.Cause(deviation=str(finding.cause), edit=as_json(finding.cause), rules=rules)
-
-
-def finding_record(finding: Finding, port: str) -> saved.FindingRecord:
-    """The record of a finding."""
-    reasons, violated = explanations(finding)
-    short = len(finding.exchanges) <= MOST_STEPS
-    return saved.FindingRecord(
-        id=finding.finding_id,
-        port=port,
-        title=title(finding),
-        text=story(finding),
-        accepted_steps=max(len(finding.exchanges) - 1, 0),
-        severity=severity(finding, violated.name if violated else "").value,
-        cause=_cause(finding),
-        explanations=reasons,
-        property=violated,
-        trace=tuple(json.loads(line) for line in dump(finding.sequence).splitlines()),
-        diagram=diagram(finding),
-        states=states(finding) if short else (),
-        compared=compared(finding),
-        itf=finding_as_itf(finding) if short else None,
-    )
 
 
 def run_of(

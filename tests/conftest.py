@@ -1,15 +1,12 @@
 """For all tests: Hypothesis and signals are set up, and expensive tests are marked and counted.
 
-The processes of a run share a directory of explored model instances (`support/spaces.py`). Nothing
-is imported here whose coverage is measured: workers of xdist begin to measure later.
+Nothing is imported here whose coverage is measured: workers of xdist begin to measure later.
 """
 
 import gc
 import os
-import shutil
 import signal
-import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -17,7 +14,7 @@ from hypothesis import settings
 from hypothesis.internal.conjecture import providers
 from hypothesis.internal.constants_ast import Constants
 
-from support.economy import SHARED, untraced
+from support.economy import untraced
 
 pytest_plugins = ["pytester"]
 
@@ -44,22 +41,25 @@ for number, handler in (
 # Each of the programs that tests start would compile all modules again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-OWN_FOLDER = pytest.StashKey[str]()
 DESELECTED = pytest.StashKey[int]()
 EXPENSIVE = ("slow", "spark", "external")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _derived_once() -> Iterator[None]:
+    """The verifications of a process share all that derives from Kafka's rules alone."""
+    from groupcheck.properties import explored  # noqa: PLC0415 - its coverage is measured
+    from groupcheck.properties.deviations import search  # noqa: PLC0415
+    from support.spaces import edits_once, explored_once  # noqa: PLC0415
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(explored, "space_of", explored_once)
+        patch.setattr(search, "edits_of", edits_once)
+        yield
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[DESELECTED] = 0
-    if SHARED not in os.environ:  # the workers of xdist inherit it
-        config.stash[OWN_FOLDER] = tempfile.mkdtemp(prefix="groupcheck-instances-")
-        os.environ[SHARED] = config.stash[OWN_FOLDER]
-
-
-def pytest_unconfigure(config: pytest.Config) -> None:
-    if OWN_FOLDER in config.stash:
-        del os.environ[SHARED]
-        shutil.rmtree(config.stash[OWN_FOLDER], ignore_errors=True)
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:

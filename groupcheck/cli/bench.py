@@ -8,12 +8,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from groupcheck.cli.exit_status import (
-    CONFORMS,
-    DIVERGES,
-    CommandError,
-    profile_of,
-)
+from groupcheck.cli.exit_status import CONFORMS, DIVERGES, CommandError, profile_of
 from groupcheck.cli.options import add_instances, add_shared, add_table
 from groupcheck.numeric_options import whole
 
@@ -45,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: an instance is unknown, or TLC cannot be run.
     """
-    from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError, chosen
+    from groupcheck.model.classic.exploring.exploration import Settings, UnfitSettingsError, chosen
     from groupcheck.reports.progress import Bars
 
     profile, names = profile_of(options.profile), tuple(options.instance)

@@ -7,7 +7,7 @@ import sys
 
 from groupcheck.cli.exit_status import CONFORMS
 
-HELP = "list the brokers that groupcheck can start, and which of them can run here"
+HELP = "list the brokers that groupcheck can start, and whether they can run here"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:

@@ -1,9 +1,10 @@
-"""`groupcheck check`: check recordings and logs against the model, on Spark."""
+"""`groupcheck check`: check recordings and logs against the model, in this process or on Spark."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,25 +15,29 @@ from groupcheck.cli.exit_status import (
     CommandError,
     ending_with_message,
     profile_of,
+    with_packages_of,
 )
 from groupcheck.cli.options import add_shared, add_table, add_verbose
-from groupcheck.cli.output import Stopwatch, print_json, print_text, save
+from groupcheck.cli.output import Stopwatch, print_record, print_text, save
 from groupcheck.cli.spark import spark_session
 from groupcheck.numeric_options import PROFILE, whole
 
 if TYPE_CHECKING:
-    from groupcheck.pipeline.check import FindingRow
+    from groupcheck.pipeline.check import Checked
+    from groupcheck.pipeline.history_replay import FindingRow
     from groupcheck.properties.findings.finding import Finding
     from groupcheck.reports.record import ResultRecord
 
-HELP = "check recordings and logs against the model, on Spark"
+HELP = "check recordings and logs against the model"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `groupcheck check`."""
     command.description = (
         "Checks each group of the sources against the model: accepted, rejected, or undecided with "
-        "the reason. docs/tables.md describes the tables that --report writes."
+        "the reason. Sources of up to 20 MB (compressed, 2 MB) are checked in this process, others "
+        "on Spark, as with --master and --conf. docs/tables.md describes the tables that --report "
+        "writes."
     )
     command.epilog = (
         "Exit status: 0 no group is rejected, 1 a group is rejected, 2 there is no verdict."
@@ -85,38 +90,49 @@ def run(options: argparse.Namespace) -> int:
     if options.follow:
         return _follow(options)
     watch = Stopwatch()
-    with spark_session(options, in_python=True) as spark:
-        from groupcheck.pipeline import check as job
+    done = _checked(options)
+    from groupcheck.reports.command_records import check_record
+    from groupcheck.reports.pipeline import check_text
 
-        request = job.Request(
+    findings = [(each, _finding_of(each)) for each in done.findings]
+    saved = check_record(done._asdict(), findings, options.profile, options.sources, watch.took())
+    if options.json:
+        print_record(saved)
+    else:
+        print_text(check_text(saved, options.report, every=options.verbose))
+    status = CONFORMS if done.accepted else NO_VERDICT
+    if done.rejected:
+        status = DIVERGES
+    if options.html:
+        _write_page(options.html, saved, status)
+    if options.save:
+        save(saved, options.save, status)
+    return status
+
+
+def _checked(options: argparse.Namespace) -> Checked:
+    """Check small sources in this process, unless an option says where Spark runs."""
+    from groupcheck.pipeline.errors import PipelineError
+    from groupcheck.pipeline.session import is_chosen
+    from groupcheck.properties.interruption import interruptible
+
+    with ending_with_message(PipelineError), with_packages_of("spark"):
+        from groupcheck.pipeline.check import Request, check, in_process, is_small
+
+        asked = Request(
             options.sources,
             options.profile,
             options.report,
             options.overwrite,
             options.time_zone,
-            bool(options.html or options.save),
         )
-        done = job.check(spark, request)
-    from groupcheck.reports.command_records import check_record
-    from groupcheck.reports.pipeline import as_json, checked
+        if not is_chosen(options.master, options.conf) and is_small(asked):
+            with interruptible():
+                return check(asked, in_process)
+    with spark_session(options, in_python=True) as spark:
+        from groupcheck.pipeline.check_on_spark import on_spark
 
-    findings = [(each, _finding_of(each)) for each in done.findings]
-    if options.json:
-        print_json(as_json(done._asdict(), findings))
-    else:
-        print_text(checked(done._asdict(), findings, options.report, every=options.verbose))
-    status = CONFORMS if done.accepted else NO_VERDICT
-    if done.rejected:
-        status = DIVERGES
-    if options.html or options.save:
-        saved = check_record(
-            done._asdict(), findings, options.profile, options.sources, watch.took()
-        )
-        if options.html:
-            _write_page(options.html, saved, status)
-        if options.save:
-            save(saved, options.save, status)
-    return status
+        return check(asked, partial(on_spark, spark))
 
 
 def _follow(options: argparse.Namespace) -> int:
@@ -150,10 +166,10 @@ def _follow(options: argparse.Namespace) -> int:
 
 def _write_page(path: Path, saved: ResultRecord, status: int) -> None:
     from groupcheck.reports.changes import changes
-    from groupcheck.reports.explored_graphs import again
+    from groupcheck.reports.explored_graphs import explored_again
     from groupcheck.reports.html import as_html
 
-    page = as_html(saved, changes(saved, None), again(saved))
+    page = as_html(saved, changes(saved, None), explored_again(saved))
     with ending_with_message(action=f"write {path}", status=status):
         path.write_text(page, encoding="utf-8")
 

@@ -7,12 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groupcheck.cli.exit_status import (
-    CONFORMS,
-    DIVERGES,
-    NO_VERDICT,
-    ending_with_message,
-)
+from groupcheck.cli.exit_status import CONFORMS, DIVERGES, NO_VERDICT, ending_with_message
 from groupcheck.cli.options import add_shared, add_table
 from groupcheck.cli.output import print_json
 

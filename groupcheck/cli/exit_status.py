@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groupcheck.model.step import Profile
+    from groupcheck.model.classic.step import Profile
     from groupcheck.reports.record import ResultRecord
 
 CONFORMS, DIVERGES, NO_VERDICT, TOO_LITTLE = range(4)
@@ -47,6 +47,17 @@ def ending_with_message(
         raise CommandError(message, status or NO_VERDICT) from error
 
 
+@contextmanager
+def with_packages_of(extra: str) -> Iterator[None]:
+    """Convert a missing package to a `CommandError` that names the extra which installs it."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        package = (error.name or "").partition(".")[0]
+        msg = f"this needs the package {package}: pip install 'groupcheck[{extra}]'"
+        raise CommandError(msg) from error
+
+
 def check_coverage(saved: ResultRecord, status: int, least: float | None) -> None:
     """Check that a conforming port covers `least` percent of the transitions that it supports.
 
@@ -68,8 +79,8 @@ def profile_of(name: str, *, minors: bool = False) -> Profile:
     Raises:
         CommandError: there is none.
     """
-    from groupcheck.model.profiles import PROFILES
-    from groupcheck.model.profiles.minors import EVERY_PROFILE
+    from groupcheck.model.classic.profiles import PROFILES
+    from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 
     known = EVERY_PROFILE if minors else PROFILES
     if name not in known:

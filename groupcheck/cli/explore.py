@@ -24,13 +24,13 @@ from groupcheck.cli.options import (
     add_table,
     add_verbose,
 )
-from groupcheck.cli.output import Stopwatch, print_json, print_text, save
+from groupcheck.cli.output import Stopwatch, print_record, print_text, save
 from groupcheck.cli.spark import spark_session
 from groupcheck.numeric_options import NUMBERS, memory, whole
 
 if TYPE_CHECKING:
-    from groupcheck.model.exploring.exploration import Exploration, Settings
-    from groupcheck.model.instances.inputs import Feature
+    from groupcheck.model.classic.exploring.exploration import Exploration, Settings
+    from groupcheck.model.classic.instances.inputs import Feature
     from groupcheck.properties.generators.suite import Suite
     from groupcheck.properties.temporal.counterexamples import Counterexample
 
@@ -55,6 +55,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
         "Explores the model breadth first and prints the counts that TLC prints, what is reachable "
         "and how, and which rules change the state of a group."
     )
+    command.epilog = (
+        "Exit status: 0 no error, 1 a property is violated unexpectedly, or another error in the "
+        "model, 2 the model is not explored."
+    )
     add_shared(command, "profile")
     add_members(command, 9)
     table = """
@@ -75,9 +79,9 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --max-states N     stop an instance at N states (no limit)
 --max-memory SIZE  stop when this process needs more memory than SIZE, such as 512m or 4g; Spark has
                    its own settings (80 %% of the free memory of the machine or container)
---witness RULE     print a shortest path to a rule of the model
+--witness RULE     print a shortest trace to a rule of the model
 --out DIR          write to DIR: the graphs (GraphML, DOT, JSON), tests that cover every transition,
-                   and the path to RULE (ITF, and a trace to replay); takes five times the memory
+                   and the trace to RULE (ITF, and for replay); takes five times the memory
 """
     add_table(command, table, max_states=(whole(1, 10**9), None), max_memory=(memory, None))
     longest = "maximum number of steps of a test that --out writes"
@@ -105,7 +109,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: a name is unknown, the memory is not enough, or a file cannot be written.
     """
-    from groupcheck.model.exploring.exploration import Settings
+    from groupcheck.model.classic.exploring.exploration import Settings
 
     settings = Settings(
         profile_of(options.profile),
@@ -125,9 +129,9 @@ def run(options: argparse.Namespace) -> int:
 
 def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
     from groupcheck.cli.memory_limit import OutOfMemoryError, Progress, limited
+    from groupcheck.model.classic.exploring.exploration import UnfitSettingsError
+    from groupcheck.model.classic.exploring.exploration import run as explore
     from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError
-    from groupcheck.model.exploring.exploration import UnfitSettingsError
-    from groupcheck.model.exploring.exploration import run as explore
     from groupcheck.properties.generators.suite_file import write_suite
     from groupcheck.properties.temporal.counterexamples import counterexamples, one_of_each
     from groupcheck.reports.graph_files import write_graph, write_witness
@@ -167,8 +171,8 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
 
 
 def _on_spark(settings: Settings, options: argparse.Namespace) -> _Explored:
+    from groupcheck.model.classic.exploring.exploration import UnfitSettingsError
     from groupcheck.model.engine.exploration import TooManyStatesError
-    from groupcheck.model.exploring.exploration import UnfitSettingsError
     from groupcheck.properties.temporal.counterexamples import one_of_each
 
     if options.out or not settings.symmetry:
@@ -185,7 +189,7 @@ def _on_spark(settings: Settings, options: argparse.Namespace) -> _Explored:
         from groupcheck.pipeline.exploring import breadth_first as job
 
         found = job.explore(spark, settings, work)
-    violations = (each for of_instance in found.broken.values() for each in of_instance)
+    violations = (each for of_instance in found.violations.values() for each in of_instance)
     return _Explored(found.exploration, one_of_each(violations), [], {})
 
 
@@ -202,24 +206,24 @@ def _folder(path: str | None) -> Iterator[str]:
 def _report(explored: _Explored, options: argparse.Namespace, watch: Stopwatch) -> int:
     """Print and save the result, and return the exit status."""
     from groupcheck.reports.exploration import details, summary
-    from groupcheck.reports.exploration_record import as_json, explore_record
+    from groupcheck.reports.exploration_record import explore_record
 
     exploration, violations, files, suites = explored
+    saved = explore_record(exploration, violations, watch.took())
     if options.json:
-        print_json(as_json(exploration, violations))
+        print_record(saved)
     else:
         more = details(exploration, violations) if options.verbose else ""
         print_text(summary(exploration, files, violations, suites) + more)
-    wrong = exploration.errors or any(each.known is None for each in violations or ())
-    status = DIVERGES if wrong else CONFORMS
+    status = CONFORMS if saved.conforms else DIVERGES
     if options.save is not None:
-        save(explore_record(exploration, violations, watch.took()), options.save, status)
+        save(saved, options.save, status)
     return status
 
 
 def _features(names: Sequence[str]) -> frozenset[Feature]:
     """The features of these names."""
-    from groupcheck.model.instances.inputs import Feature
+    from groupcheck.model.classic.instances.inputs import Feature
 
     known = {feature.value: feature for feature in Feature}
     for name in names:

@@ -37,8 +37,8 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: a profile, instance or format is unknown, or the file cannot be written.
     """
-    from groupcheck.model.exploring.exploration import Settings, UnfitSettingsError
-    from groupcheck.model.exploring.exploration import run as explore
+    from groupcheck.model.classic.exploring.exploration import Settings, UnfitSettingsError
+    from groupcheck.model.classic.exploring.exploration import run as explore
     from groupcheck.reports.mermaid import arrows_of
     from groupcheck.reports.progress import Bars
 
@@ -48,7 +48,7 @@ def run(options: argparse.Namespace) -> int:
         with Bars() as bars:
             explored = explore(Settings(profile, options.members, tuple(options.instance)), bars)
         title = f"The states of a group, {profile.kafka}"
-        options.file.write_bytes(draw(arrows_of(explored.projection), title))
+        options.file.write_bytes(draw(arrows_of(explored.group_graph), title))
     sys.stdout.write(f"written    {options.file}\n")
     return CONFORMS
 

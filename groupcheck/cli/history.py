@@ -25,7 +25,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     command.add_argument("file", metavar="FILE", type=Path, help="the history, as JSON Lines")
     # A history recorded in virtual time may be checked exactly, without tolerance.
-    for number in (NUMBERS["late_ms"]._replace(least=0), NUMBERS["grace_ms"]):
+    for number in (NUMBERS["late_ms"]._replace(least=0), NUMBERS["grace_ms"]._replace(usual="")):
         add_number(command, number)
     table = """
 --max-points N  stop the search after N points, at about 2 kB and 0.3 ms each (200000)
@@ -52,13 +52,13 @@ def run(options: argparse.Namespace) -> int:
         ending_with_message(MalformedTraceError, action=f"read {options.file}"),
         interruptible(),
     ):
-        noted = load(options.file)
-        checked = check_groups(noted, tolerances, options.max_points)
+        history = load(options.file)
+        checked = check_groups(history, tolerances, options.max_points)
     if checked.rejected is None and checked.undecided is not None:
         msg = (
             f"no verdict on group {shown(checked.undecided)} after {checked.points} points of the "
             "search; --max-points allows more"
         )
         raise CommandError(msg)
-    print_text(history_text(checked, None if noted.exact else tolerances))
+    print_text(history_text(checked, None if history.exact else tolerances))
     return DIVERGES if checked.rejected else CONFORMS

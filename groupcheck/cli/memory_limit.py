@@ -77,7 +77,7 @@ def limited(most: int | None, progress: Progress) -> Iterator[None]:
     except MemoryError:
         resource.setrlimit(resource.RLIMIT_DATA, before)  # the message needs memory
         states = f"{progress.states:,} states"
-        msg = f"{in_words(limit)} of memory ran out {progress.phase}, at {states}"
+        msg = f"{size_text(limit)} of memory ran out {progress.phase}, at {states}"
         # Without its cause: the frames of the traceback hold the states in memory.
         raise OutOfMemoryError(msg) from None
     finally:
@@ -150,7 +150,7 @@ def _free_in_the_container() -> Iterator[int]:
             yield limit - used
 
 
-def in_words(size: int) -> str:
+def size_text(size: int) -> str:
     """A size in bytes, in GiB or MiB."""
     gib = size / 2**30
     return f"{gib:.1f} GiB" if gib >= 1 else f"{size / 2**20:.0f} MiB"

@@ -29,6 +29,13 @@ def print_json(value: object) -> None:
     sys.stdout.write(json.dumps(value, indent=1) + "\n")
 
 
+def print_record(saved: ResultRecord) -> None:
+    """Print a result as JSON."""
+    from groupcheck.reports.record_file import as_text
+
+    sys.stdout.write(as_text(saved))
+
+
 class BufferedOutput(io.StringIO):
     """The output of a command, printed when the command ends; a terminal if stdout is one."""
 

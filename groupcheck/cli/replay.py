@@ -1,4 +1,4 @@
-"""`groupcheck replay`: replay a sequence on a port, or check a recording."""
+"""`groupcheck replay`: replay a sequence on a port, or check what was recorded."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from groupcheck.cli.options import add_port_help, add_shared, add_verbose
 from groupcheck.cli.output import Stopwatch, print_text, save
 
 if TYPE_CHECKING:
+    from groupcheck.properties.histories.recorded_tests import PortChecked
     from groupcheck.properties.histories.recording_file import Recorded
     from groupcheck.reports.command_records import Replayed
 
@@ -24,14 +25,16 @@ def add_options(command: argparse.ArgumentParser) -> None:
         command,
         """\
 Replays the sequence of a finding on a port and checks the responses. Without a
-PORT it checks the responses of a recording (serve --record), group by group.
+PORT it checks the responses of a recording (serve --record), group by group,
+or of recorded tests (verify --record), test by test.
 """,
     )
     command.add_argument(
         "trace",
         metavar="FILE",
         type=Path,
-        help="finding_*.jsonl of a report (verify --report), or a recording",
+        help="finding_*.jsonl of a report (verify --report), a recording or recorded tests; "
+        "FILE.xz is compressed",
     )
     command.add_argument(
         "port", metavar="PORT", nargs="?", help="the coordinator, in a form listed below"
@@ -53,20 +56,21 @@ def run(options: argparse.Namespace) -> int:
         CommandError: the file is not readable, the port is not available, or there is no verdict.
     """
     from groupcheck.reports.command_records import replay_record
+    from groupcheck.reports.finding_text import finding_text
 
     if options.raw and options.port is None:
         msg = "--raw needs a PORT: a recording has the messages"
         raise CommandError(msg)
     watch = Stopwatch()
-    done, details = _check_recording(options) if options.port is None else _replay(options)
+    done, details = _check_recorded(options) if options.port is None else _replay(options)
     record = replay_record(done, watch.took())
     status = CONFORMS if record.conforms else DIVERGES
     if options.save:
         save(record, options.save, status)
     if options.verbose:
         print_text(_lines(details))
-    text = record.verdict + "\n" if record.conforms else record.findings[0].text
-    print_text(text + _lines(record.lines if record.conforms or done.port else ()))
+    text = record.verdict + "\n" if record.conforms else finding_text(record.findings[0])
+    print_text(text + _lines(record.lines if record.conforms or not done.groups else ()))
     return status
 
 
@@ -82,7 +86,8 @@ def _replay(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
     from groupcheck.properties.run import NotReplayedError, replay_on
     from groupcheck.properties.sequence import MalformedTraceError, load
     from groupcheck.reports.command_records import Replayed
-    from groupcheck.reports.text import raw_messages, steps_in_words
+    from groupcheck.reports.raw_messages import raw_messages
+    from groupcheck.reports.steps import step_lines, steps_of
 
     errors = (MalformedTraceError, UnknownPortError, PortUnavailableError, NotReplayedError)
     with ending_with_message(*errors, action=f"read {options.trace}"):
@@ -98,21 +103,52 @@ def _replay(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
     steps = len(sequence.steps) - len(replayed.left_out)
     trace, profile = str(options.trace), sequence.profile
     done = Replayed(trace, options.port, profile, 0, steps, finding, "", omitted)
-    return done, [] if finding else steps_in_words(replayed.exchanges, replayed.names)
+    return done, [] if finding else step_lines(steps_of(replayed.exchanges, replayed.names))
 
 
-def _check_recording(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
-    """Check what a server recorded: the result, and a line for each group."""
-    from groupcheck.properties.histories.checker import check_groups, load
+def _check_recorded(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
+    """Check a recording or recorded tests: the result, and a line for each group."""
+    from groupcheck.properties.histories.recorded_tests import has_recorded_tests
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.sequence import MalformedTraceError
-    from groupcheck.reports.command_records import Replayed
 
     action = f"read {options.trace}"
     with ending_with_message(MalformedTraceError, action=action), interruptible():
-        recorded = load(options.trace)
-        checked = check_groups(recorded)
-    trace, profile = str(options.trace), recorded[0].profile
+        check = _check_tests if has_recorded_tests(options.trace) else _check_recording
+        return check(options.trace)
+
+
+def _check_tests(path: Path) -> tuple[Replayed, list[str]]:
+    """Check recorded tests."""
+    from groupcheck.properties.histories.recorded_tests import check_tests
+    from groupcheck.reports.command_records import Replayed
+
+    checked = check_tests(path)
+    lines = tuple(map(_tests, checked.parts))
+    where = f"test {sum(each.tests for each in checked.parts):,}"
+    profile, steps = checked.parts[-1].profile, sum(each.steps for each in checked.parts)
+    return Replayed(str(path), "", profile, 0, steps, checked.finding, where, lines), []
+
+
+def _tests(part: PortChecked) -> str:
+    """How many tests of a port were checked."""
+    from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+    from groupcheck.reports.formatting import bounded, counted
+
+    steps, tests = counted(part.steps, "step"), counted(part.tests, "test")
+    kafka = EVERY_PROFILE[part.profile].kafka
+    return bounded(f"checked    {steps} of {tests} of {part.port} against {kafka}")
+
+
+def _check_recording(path: Path) -> tuple[Replayed, list[str]]:
+    """Check what a server recorded: the result, and a line for each group."""
+    from groupcheck.model.bodies import shown
+    from groupcheck.properties.histories.checker import check_groups, load
+    from groupcheck.reports.command_records import Replayed
+
+    recorded = load(path)
+    checked = check_groups(recorded)
+    trace, profile = str(path), recorded[0].profile
     done = Replayed(
         trace,
         "",
@@ -120,7 +156,7 @@ def _check_recording(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
         checked.groups,
         checked.steps,
         checked.finding,
-        checked.group_id,
+        f"group {shown(checked.group_id)}",
         checked.cut,
     )
     return done, [_group(each) for each in recorded]
@@ -129,7 +165,7 @@ def _check_recording(options: argparse.Namespace) -> tuple[Replayed, list[str]]:
 def _group(recorded: Recorded) -> str:
     """How much was recorded of a group."""
     from groupcheck.model.bodies import shown
-    from groupcheck.model.profiles.minors import EVERY_PROFILE
+    from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
     from groupcheck.reports.formatting import bounded, counted
 
     steps = counted(recorded.steps, "step")

@@ -105,7 +105,7 @@ def run(options: argparse.Namespace) -> int:
 def _formats() -> dict[str, Callable[[ResultRecord, Changes], str]]:
     """The function for each format, by the name of its option."""
     from groupcheck.reports.badge import as_badge
-    from groupcheck.reports.explored_graphs import again
+    from groupcheck.reports.explored_graphs import explored_again
     from groupcheck.reports.html import as_html
     from groupcheck.reports.junit import as_junit
     from groupcheck.reports.markdown import as_markdown
@@ -114,7 +114,7 @@ def _formats() -> dict[str, Callable[[ResultRecord, Changes], str]]:
 
     def html(saved: ResultRecord, changed: Changes) -> str:
         with Bars() as bars:
-            return as_html(saved, changed, again(saved, bars("exploring the model", None)))
+            return as_html(saved, changed, explored_again(saved, bars("exploring the model", None)))
 
     return {
         "json": lambda saved, _changed: as_text(saved),

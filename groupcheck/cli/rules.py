@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterable
 
 from groupcheck.cli.exit_status import CONFORMS, CommandError, profile_of
+from groupcheck.cli.options import add_table
+from groupcheck.numeric_options import PROFILE
 
 HELP = "list the rules of the model, or how two versions of Kafka differ"
 
@@ -14,41 +16,25 @@ HELP = "list the rules of the model, or how two versions of Kafka differ"
 def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `groupcheck rules`."""
     command.description = (
-        "Lists the rules of the model in the order in which they are tried, each with its "
-        "conditions, its effects and the line of Kafka's source. With --diff, only the rules in "
-        "which two versions differ."
+        "Lists the rules of the model, each with its conditions, its effects and the line of "
+        "Kafka's source. The rules of a table are listed in the order in which they are tried; the "
+        "first rule whose conditions all hold is applied. For versions with recorded tests of a "
+        "broker, says how many parts of the rule they confirm. With --diff, lists only the rules "
+        "in which two versions differ."
     )
+    table = """
+--api API,...      an API such as JoinGroup, an area such as rebalance, time or log, or a heading
+                   of docs/rules.md; may be repeated (all)
+--state STATE      only rules that can apply in this state of the group; with --diff, those that
+                   name the state come first; none: the group does not exist
+--rule ID          only rules whose ids begin with ID, such as join/static
+--profile VERSION  the Kafka version; of a minor version such as 3.9, a line without a tag is one of
+                   2.7.2 (2.7)
+--all              with --diff, list the rules that are the same, too
+"""
+    add_table(command, table, profile=(str, PROFILE), rule=(str, ""))
     command.add_argument(
-        "--api",
-        action="append",
-        default=[],
-        metavar="API",
-        help="an API such as JoinGroup, an area such as rebalance, time or log, or a heading of "
-        "docs/rules.md (repeatable; default: all)",
-    )
-    command.add_argument(
-        "--state",
-        metavar="STATE",
-        help="only rules that can apply in this state of the group; none: it does not exist",
-    )
-    command.add_argument(
-        "--all", action="store_true", help="with --diff, list the rules that are the same, too"
-    )
-    command.add_argument(
-        "--rule",
-        default="",
-        metavar="ID",
-        help="only rules whose ids begin so, such as join/static",
-    )
-    command.add_argument(
-        "--profile",
-        default="2.7",
-        metavar="VERSION",
-        help="the version of Kafka (default: 2.7); of a minor version such as 3.9, a line without "
-        "a tag is one of 2.7.2",
-    )
-    command.add_argument(
-        "--diff", nargs=2, metavar=("A", "B"), help="the rules in which two versions differ"
+        "--diff", nargs=2, metavar=("A", "B"), help="only the rules in which two versions differ"
     )
 
 
@@ -58,7 +44,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: an API, a state, a rule or a version is unknown, or --all has no --diff.
     """
-    from groupcheck.model.profiles.minors import EVERY_PROFILE
+    from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
     from groupcheck.reports import rules
 
     if options.all and not options.diff:

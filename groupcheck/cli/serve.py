@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from groupcheck.cli.exit_status import CONFORMS, CommandError, ending_with_message
+from groupcheck.cli.exit_status import CONFORMS, ending_with_message, with_packages_of
 from groupcheck.cli.options import add_shared, add_table
 
 HELP = "serve a coordinator to Kafka clients"
@@ -39,13 +39,9 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: a package is missing, a setting is invalid, or the server cannot start.
     """
-    try:
+    with with_packages_of("serve"):
         from groupcheck.implementation.server import server
         from groupcheck.implementation.server.settings import BadSettingError, parse
-    except ModuleNotFoundError as error:
-        package = (error.name or "").partition(".")[0]
-        msg = f"serve needs the package {package}: pip install 'groupcheck[serve]'"
-        raise CommandError(msg) from error
 
     host, port = options.listen
     with ending_with_message(BadSettingError, server.CannotServeError):

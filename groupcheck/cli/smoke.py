@@ -112,8 +112,8 @@ def _verdict(smoked: Smoked) -> str:
         counts[each.outcome] += 1
     if not smoked.has_answered:
         return f"not connected: the port answered none of {sent}"
-    said = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
-    return f"{'connected' if smoked.connected else 'connected, with errors'}: {sent}, {said}"
+    counts_text = ", ".join(f"{number} {name}" for name, number in counts.items() if number)
+    return f"{'connected' if smoked.connected else 'connected, with errors'}: {sent}, {counts_text}"
 
 
 def _json(smoked: Smoked) -> dict[str, Any]:

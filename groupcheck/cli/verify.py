@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -19,7 +20,7 @@ from groupcheck.cli.exit_status import (
     profile_of,
 )
 from groupcheck.cli.options import add_number, add_port_help, add_shared, add_table, add_verbose
-from groupcheck.cli.output import print_text
+from groupcheck.cli.output import print_record, print_text
 from groupcheck.numeric_options import NUMBERS, PROFILE, PROFILE_HELP, duration, whole
 
 if TYPE_CHECKING:
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from groupcheck.properties.findings.finding import Finding
     from groupcheck.properties.ports.source import PortSource
     from groupcheck.properties.result import Settings
+    from groupcheck.properties.run import Checks
     from groupcheck.properties.verify import Verification
     from groupcheck.reports.progress import Bars
     from groupcheck.reports.record import ResultRecord
 
 IN_THIS_PROCESS: Final = ("builtin", "python:")
 
-HELP = "run a coordinator against the model"
+HELP = "check a coordinator against the model"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -56,8 +58,11 @@ sequence of requests that shows it.
         add_number(command, number)
     table = """
 --sequences N     run N sequences (live brokers; docs/long-runs.md)
---side-by-side N  with --sequences: how many run at once, each in its own group (100)
+--side-by-side N  how many programs of exec: run at once (1), for a slow one; with --sequences, how
+                  many sequences, each in its own group (100)
 --resume FILE     with --sequences: record progress in FILE, and continue from it
+--record FILE     append each test on a real clock to FILE with its responses, for groupcheck
+                  replay; FILE.xz is compressed
 --every-instance  cover every model instance of the version (virtual time only; minutes)
 --pairs           cover every pair of adjacent transitions (virtual time only; minutes)
 --report DIR      write the result, as a page too (index.html), and each finding to DIR; replaces an
@@ -69,13 +74,13 @@ sequence of requests that shows it.
 --coverage FILE   add the transitions that this run covers to FILE (groupcheck coverage)
 --time DURATION   end the run after this time, such as 60s, 5m or 1h, with what was found so far
 --skip NAME,...   leave out the APIs, faults and features of this name, such as 'Offset*',
-                  crash or static-members (may be repeated)
+                  crash or static-members; may be repeated
 --code PATH,...   report which lines of a file or folder run in which transitions (builtin and
-                  python: only; may be repeated)
+                  python: only); may be repeated
 """
     read = {
         "sequences": (whole(1, 10**9), 0),
-        "side_by_side": (whole(1, 1_000), 100),
+        "side_by_side": (whole(1, 1_000), 0),
         "time": (duration, 0),
         "fail_on": (_severity, "cosmetic"),
     }
@@ -99,6 +104,9 @@ def run(options: argparse.Namespace) -> int:
     if options.profile is not None:
         profile_of(options.profile, minors=True)
     source = _source(options)
+    if options.side_by_side and not (options.sequences or source.is_program):
+        msg = "--side-by-side is for programs (exec:), and for live brokers with --sequences"
+        raise CommandError(msg)
     settings = _settings(options, source)
     if options.report is not None:
         _prepare(options.report)
@@ -106,10 +114,14 @@ def run(options: argparse.Namespace) -> int:
     known = _known(options.deviations, settings.profile)
     source, tracing = _traced(source, options.code)
     errors = (PortUnavailableError, MalformedResumeFileError)
-    action = f"keep the run in {options.resume}" if options.resume else f"verify {options.port}"
     try:
-        with ending_with_message(*errors, action=action), Bars() as bars, tracing or nullcontext():
-            verification = _verification(source, settings, bars, options, known)
+        with (
+            ending_with_message(*errors, action=_action(options)),
+            _recording(source, options) as record,
+            Bars() as bars,
+            tracing or nullcontext(),
+        ):
+            verification = _verification(source, settings, bars, options, known, record)
             result = verification.run()
     finally:
         source.stop()
@@ -165,7 +177,7 @@ def _settings(options: argparse.Namespace, source: PortSource) -> Settings:
         options.steps,
         options.seed,
         options.max_findings,
-        every_space=options.every_instance,
+        every_instance=options.every_instance,
         pairs=options.pairs,
         walks=options.walks,
         jobs=options.jobs or processors(),
@@ -185,17 +197,41 @@ def _known(path: Path | None, profile: str) -> tuple[KnownDeviation, ...]:
         return read(path, profile_of(profile, minors=True))
 
 
-def _verification(
+def _action(options: argparse.Namespace) -> str:
+    """The action that an error of the operating system ends."""
+    files = [each for each in (options.resume, options.record) if each is not None]
+    return f"keep the run in {' or '.join(map(str, files))}" if files else f"verify {options.port}"
+
+
+@contextmanager
+def _recording(
+    source: PortSource, options: argparse.Namespace
+) -> Iterator[Callable[[Checks], None]]:
+    """What records each test of a run, if they are to be recorded."""
+    if options.record is None:
+        yield lambda _checks: None
+        return
+    if source.tolerances is None:
+        msg = "--record is for live brokers: other ports repeat a run with its --seed"
+        raise CommandError(msg)
+    from groupcheck.properties.histories.recorded_tests import RecordingOfTests
+
+    with RecordingOfTests(options.record, source.spec, source.tolerances) as recording:
+        yield recording.add
+
+
+def _verification(  # noqa: PLR0913, PLR0917 - the parts of one run
     source: PortSource,
     settings: Settings,
     bars: Bars,
     options: argparse.Namespace,
     known: tuple[KnownDeviation, ...],
+    record: Callable[[Checks], None],
 ) -> Verification:
     """The verification to run: a long run if the number of sequences is given."""
     from groupcheck.properties.long_runs.long_run import long_run
     from groupcheck.properties.verify import Verification
-    from groupcheck.reports.text import title
+    from groupcheck.reports.finding_title import title
 
     def on_finding(finding: Finding) -> None:
         bars.found(title(finding))
@@ -204,7 +240,9 @@ def _verification(
         if options.resume is not None:
             msg = "--resume needs --sequences"
             raise CommandError(msg)
-        return Verification(source, settings, bars, on_finding=on_finding, known=known)
+        return Verification(
+            source, settings, bars, on_finding=on_finding, known=known, record=record
+        )
     if options.deviations is not None:
         msg = "--deviations cannot be used with --sequences"
         raise CommandError(msg)
@@ -212,7 +250,9 @@ def _verification(
         msg = "--sequences is for live brokers: use --walks and --examples for other ports"
         raise CommandError(msg)
     schedule = long_run(options.resume)
-    return Verification(source, settings, bars, schedule=schedule, on_finding=on_finding)
+    return Verification(
+        source, settings, bars, schedule=schedule, on_finding=on_finding, record=record
+    )
 
 
 def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, ...]:
@@ -227,9 +267,8 @@ def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tup
 def _report(saved: ResultRecord, graphs: list[StateGraph], options: argparse.Namespace) -> int:
     """Write the report, and print the result even if the report cannot be written."""
     from groupcheck.reports.deviations_file import as_text as as_deviations
-    from groupcheck.reports.explored_graphs import Again, Known
+    from groupcheck.reports.explored_graphs import Graphs, Known
     from groupcheck.reports.files import write
-    from groupcheck.reports.record_file import as_text
     from groupcheck.reports.terminal import summary
 
     status = NO_VERDICT
@@ -246,11 +285,11 @@ def _report(saved: ResultRecord, graphs: list[StateGraph], options: argparse.Nam
         try:
             with ending_with_message(action=f"write the report to {options.report}", status=status):
                 known = tuple(map(Known, saved.instances, graphs))
-                files = write(saved, options.report, Again(known, ()))
+                files = write(saved, options.report, Graphs(known, ()))
         except CommandError as error:
             failed = error
     if options.json:
-        sys.stdout.write(as_text(saved))
+        print_record(saved)
     else:
         print_text(summary(saved, files, more=options.verbose))
     if failed is not None:

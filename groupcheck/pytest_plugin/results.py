@@ -1,4 +1,4 @@
-"""What a verification shows, divided among the tests of the suite.
+"""The result of a verification, divided among the tests of the suite.
 
 One verification serves all tests of a port. Its results are plain data, because pytest-xdist runs
 tests in several processes: the first that needs them verifies, and the others read them.
@@ -13,13 +13,12 @@ from typing import Any
 
 import msgspec
 
-from groupcheck.model.instances.inputs import Feature
+from groupcheck.model.classic.instances.inputs import Feature
 from groupcheck.properties.coverage.covered import Covered
 from groupcheck.properties.rule_checks import rule_of, transitions_by_rule
 from groupcheck.properties.unsupported import SKIPPED
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.record import ResultRecord
-from groupcheck.reports.text import story, title
 from groupcheck.reports.verification_record import result_record
 
 # The name of the part that is about no single rule.
@@ -27,34 +26,30 @@ NO_RULE = ""
 
 
 class Part(msgspec.Struct):
-    """What a verification shows for one test: its transitions, and the texts of findings by id."""
+    """The result for one test: its transitions, and the ids of its findings."""
 
     transitions: int = 0
     covered: int = 0
-    findings: dict[str, str] = {}
+    findings: list[str] = []
     ended_early: str = ""
 
 
 class Run(msgspec.Struct):
-    """What a verification shows; `parts` by rule, and `NO_RULE` for the rest.
+    """The result of a verification; `parts` by rule, and `NO_RULE` for the rest.
 
-    `findings` are titles by id, `files` names. `result` and `covered_transitions` are there
-    only if asked for.
+    `skipped` are features with reasons, `files` are names. `covered` is there only if asked for.
     """
 
-    port: str
-    transitions: int = 0
-    covered: int = 0
-    sequences: int = 0
-    steps: int = 0
+    result: ResultRecord
     skipped: list[str] = []
-    unsupported: list[str] = []
-    findings: dict[str, str] = {}
-    ended_early: str = ""
     parts: dict[str, Part] = {}
     files: list[str] = []
-    result: ResultRecord | None = None
-    covered_transitions: Covered | None = None
+    covered: Covered | None = None
+
+    @property
+    def unsupported(self) -> list[str]:
+        """What the port does not support, and is not skipped."""
+        return [what for what in self.result.unsupported if not what.endswith(SKIPPED)]
 
 
 def run_of(
@@ -63,7 +58,6 @@ def run_of(
     missing: Mapping[Feature, str],
     *,
     covered: bool,
-    saved: bool,
 ) -> Run:
     """The results of a verification that was run, for these tests: rules, and maybe `NO_RULE`.
 
@@ -83,20 +77,12 @@ def run_of(
     for finding in result.findings:
         rule = rule_of(finding, parts.keys() - {NO_RULE})
         part = rest if rule is None else parts[rule]
-        part.findings[finding.finding_id] = story(finding)
+        part.findings.append(finding.finding_id)
     return Run(
-        port=result.port,
-        transitions=result.transitions,
-        covered=result.covered_transitions,
-        sequences=result.sequences,
-        steps=result.steps,
+        result=result_record(result),
         skipped=[f"{feature}: {reason}" for feature, reason in missing.items()],
-        unsupported=[what for what in result.unsupported if not what.endswith(SKIPPED)],
-        findings={finding.finding_id: title(finding) for finding in result.findings},
-        ended_early=result.ended_early,
         parts=parts,
-        result=result_record(result) if saved else None,
-        covered_transitions=verification.covered() if covered else None,
+        covered=verification.covered() if covered else None,
     )
 
 
@@ -114,7 +100,6 @@ def run_once(file: Path, verified: Callable[[], Run]) -> tuple[Run, bool]:
         if data := shared.read():
             return msgspec.json.decode(data, type=Run), False
         run = verified()
-        # The main process gets these from the report of a test.
-        run_without = msgspec.structs.replace(run, result=None, covered_transitions=None)
-        shared.write(msgspec.json.encode(run_without))
+        # The main process gets the coverage from the report of a test.
+        shared.write(msgspec.json.encode(msgspec.structs.replace(run, covered=None)))
         return run, True

@@ -12,8 +12,8 @@ from typing import Final, NoReturn
 
 import pytest
 
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.numeric_options import PROFILE
 from groupcheck.properties.result import Settings
 from groupcheck.properties.tolerances import Tolerances
@@ -38,7 +38,9 @@ def settings_of(config: pytest.Config, known: str | None = None) -> Settings:
     every = bool(every or config.getini("groupcheck_every_instance"))
     members, examples, steps, seed, most = numbers.values()
     walks = _number(config, "walks")
-    return Settings(profile, members, examples, steps, seed, most, every_space=every, walks=walks)
+    return Settings(
+        profile, members, examples, steps, seed, most, every_instance=every, walks=walks
+    )
 
 
 def tolerances_of(config: pytest.Config) -> Tolerances:

@@ -10,8 +10,8 @@ from typing import Final, NoReturn, cast
 
 import pytest
 
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.properties.coverage.covered import MalformedCoverageError
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 from groupcheck.properties.ports.source import (
@@ -38,6 +38,7 @@ from groupcheck.pytest_plugin.settings import (
 )
 from groupcheck.pytest_plugin.summary import Summary, read_coverage
 from groupcheck.reports.files import finding_files, prepare, sweep
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.formatting import bounded
 from groupcheck.reports.record_file import NAME as RESULT
 
@@ -153,7 +154,7 @@ class Suite:
             run, is_new = self._shared(request, source, key)
             self._runs[key] = run
             item.stash[RUN_KEY] = plain(run) if is_new else {}
-        if run.ended_early == "interrupted":
+        if run.result.ended_early == "interrupted":
             request.session.shouldstop = "groupcheck: interrupted"
         self._finish(item, run)
 
@@ -194,9 +195,8 @@ class Suite:
             tests,
             missing,
             covered=self.coverage is not None,
-            saved=self.directory is not None,
         )
-        if self.directory is not None and run.result is not None:
+        if self.directory is not None:
             texts = [item for each in run.result.findings for item in finding_files(each).items()]
             for name, text in texts:
                 (self.directory / name).write_text(text, encoding="utf-8")
@@ -211,7 +211,8 @@ class Suite:
             ("groupcheck_transitions_covered", part.covered),
             *(("groupcheck_finding", finding_id) for finding_id in part.findings),
         ]
-        news = [text for each, text in part.findings.items() if each not in self.expected]
+        texts = {each.id: finding_text(each) for each in run.result.findings}
+        news = [texts[each] for each in part.findings if each not in self.expected]
         if news or part.ended_early:
             ended = [f"ended early: {part.ended_early}"] if part.ended_early else []
             pytest.fail("\n".join([*news, *ended]), pytrace=False)
@@ -278,8 +279,8 @@ class Suite:
 
 
 def _why_nothing(run: Run) -> str:
-    if run.ended_early:
-        return f"not reached: ended early: {run.ended_early}"
+    if run.result.ended_early:
+        return f"not reached: ended early: {run.result.ended_early}"
     if run.unsupported:
         return f"not supported by the port: {', '.join(run.unsupported)}"
     return "not reached: on every path the port takes another allowed branch, or diverges"

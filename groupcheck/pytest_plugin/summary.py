@@ -49,15 +49,15 @@ class Summary:
         """The expected findings that did not occur, if every test ran on every port."""
         if not self._expected:
             return []
-        ports = {run.port for run in self._runs}
+        ports = {run.result.port for run in self._runs}
         if self._tests < (len(rules()) + 1) * max(len(ports), 1):
             return []
-        found = {finding_id for run in self._runs for finding_id in run.findings}
+        found = {finding.id for run in self._runs for finding in run.result.findings}
         return [each for each in self._expected if each not in found]
 
     def cover(self, path: Path) -> bool:
         """Add the coverage of all runs to a file. Returns whether that succeeded."""
-        runs = [run.covered_transitions for run in self._runs if run.covered_transitions]
+        runs = [run.covered for run in self._runs if run.covered]
         try:
             before = read_coverage(path)
             together = merged([*(("this run", run) for run in runs), (str(path), before)])
@@ -72,7 +72,7 @@ class Summary:
 
     def save(self, path: Path) -> bool:
         """Write the merged result of all runs, if there is one. Returns whether that succeeded."""
-        results = [Named(run.port, run.result) for run in self._runs if run.result is not None]
+        results = [Named(run.result.port, run.result) for run in self._runs]
         if not results:
             return True
         try:
@@ -85,7 +85,7 @@ class Summary:
 
     def lines(self, fixed: Iterable[str]) -> Iterator[str]:
         """The lines of the summary: for each port its coverage and each of its findings once."""
-        for port in dict.fromkeys(run.port for run in self._runs):
+        for port in dict.fromkeys(run.result.port for run in self._runs):
             yield from self._of_port(port)
         for skipped in sorted(
             {*self._skipped, *(each for run in self._runs for each in run.skipped)}
@@ -99,19 +99,20 @@ class Summary:
         yield from self._written
 
     def _of_port(self, port: str) -> Iterator[str]:
-        runs = [run for run in self._runs if run.port == port]
+        runs = [run for run in self._runs if run.result.port == port]
+        results = [run.result for run in runs]
         yield f"port       {port}, checked against {self._kafka}"
-        covered = sum(run.covered for run in runs)
-        yield f"covered    {_share(covered, sum(run.transitions for run in runs))}"
-        steps = counted(sum(run.steps for run in runs), "step")
-        yield f"ran        {counted(sum(run.sequences for run in runs), 'sequence')}, {steps}"
+        covered = sum(result.covered for result in results)
+        yield f"covered    {_share(covered, sum(result.transitions for result in results))}"
+        steps = counted(sum(result.steps for result in results), "step")
+        yield f"ran        {counted(sum(each.sequences for each in results), 'sequence')}, {steps}"
         unsupported = dict.fromkeys(what for run in runs for what in run.unsupported)
         if unsupported:
-            yield f"unsupported {', '.join(unsupported)}"
-        found = {key: title for run in runs for key, title in run.findings.items()}
-        for finding_id, what in found.items():
+            yield f"skipped    not supported by the port: {', '.join(unsupported)}"
+        found = {finding.id: finding.title for result in results for finding in result.findings}
+        for finding_id, title in found.items():
             reason = self._expected.get(finding_id)
-            yield f"finding    {finding_id} {what}" + (f" (expected: {reason})" if reason else "")
+            yield f"finding    {finding_id} {title}" + (f" (expected: {reason})" if reason else "")
 
 
 def read_coverage(path: Path) -> Covered:
@@ -130,8 +131,9 @@ def read_coverage(path: Path) -> Covered:
 
 
 def _in_all(covered: Covered) -> str:
-    spaces = [space for each in covered.values() for space in each.instances.values()]
-    share = _share(sum(each.shown for each in spaces), sum(each.transitions for each in spaces))
+    instances = [each for profile in covered.values() for each in profile.instances.values()]
+    part, whole = (sum(getattr(i, name) for i in instances) for name in ("shown", "transitions"))
+    share = _share(part, whole)
     return f"{share} in all runs"
 
 

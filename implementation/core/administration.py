@@ -21,20 +21,20 @@ CLASSIC: Final = "classic"
 class Deletion:
     """The state of one DeleteGroups request, across partitions.
 
-    `named` has the groups of each partition, which succeed or fail together. `waits` is the number
-    of partitions that have not finished.
+    `group_ids` has the groups of each partition, which succeed or fail together. `unfinished` is
+    the number of partitions that have not finished.
     """
 
-    __slots__ = ("named", "request_id", "results", "waits")
+    __slots__ = ("group_ids", "request_id", "results", "unfinished")
 
     def __init__(self, request_id: int) -> None:
         self.request_id = request_id
         self.results: dict[str, ErrorCode] = {}
-        self.named: dict[int, list[str]] = {}
-        self.waits = 0
+        self.group_ids: dict[int, list[str]] = {}
+        self.unfinished = 0
 
     def answer(self) -> kafka.DeleteGroupsResponse:
-        """The response, once no partition waits."""
+        """The response, once all partitions have finished."""
         return kafka.DeleteGroupsResponse(
             tuple(kafka.DeletableGroupResult(name, error) for name, error in self.results.items())
         )
@@ -106,9 +106,9 @@ class AdminApi(Handler):
         for name in dict.fromkeys(body.groups_names):
             partition = self._shared.groups.partition_of(name)
             deletion.results[name] = ErrorCode.NONE
-            deletion.named.setdefault(partition, []).append(name)
-        partitions = tuple(deletion.named)
-        deletion.waits = len(partitions)
+            deletion.group_ids.setdefault(partition, []).append(name)
+        partitions = tuple(deletion.group_ids)
+        deletion.unfinished = len(partitions)
         for partition in partitions:
             delete = partial(self._delete, deletion, partition)
             self._when_committed(deletion, partition, partial(self._deferred.due.append, delete))
@@ -117,7 +117,7 @@ class AdminApi(Handler):
     def _delete(self, deletion: Deletion, partition: int) -> None:
         """Delete the groups of a partition."""
         groups: list[Group] = []
-        for name in deletion.named[partition]:
+        for name in deletion.group_ids[partition]:
             group = self._groups.get(name)
             error = ErrorCode.NONE if group else self._preconditions.partition_error(name)
             deletion.results[name] = error or self._result(group)
@@ -127,7 +127,7 @@ class AdminApi(Handler):
 
     @staticmethod
     def _result(group: Group | None) -> ErrorCode:
-        """Why the group cannot be deleted; NONE if it can."""
+        """The error if the group cannot be deleted."""
         if group is None:
             return ErrorCode.GROUP_ID_NOT_FOUND
         return ErrorCode.NONE if group.state is GroupState.EMPTY else ErrorCode.NON_EMPTY_GROUP
@@ -140,24 +140,24 @@ class AdminApi(Handler):
             self._when_committed(deletion, partition, partial(self._end, deletion))
 
     def _when_committed(
-        self, deletion: Deletion, partition: int, released: Callable[[], object]
+        self, deletion: Deletion, partition: int, committed: Callable[[], object]
     ) -> None:
-        """Go on once all earlier appends to the partition are committed, or fail if it is lost."""
+        """Continue once all earlier appends to the partition are committed, or fail with them."""
         if partition in self._deferred.queues:
-            lost = partial(self._fail, deletion, partition)
-            self._deferred.wait(partition, Deferred(released, lost))
+            failed = partial(self._fail, deletion, partition)
+            self._deferred.wait(partition, Deferred(committed, failed))
         else:
-            released()
+            committed()
 
     def _fail(self, deletion: Deletion, partition: int, error: ErrorCode) -> None:
         """Set the error of all groups of a partition."""
-        deletion.results.update(dict.fromkeys(deletion.named[partition], error))
+        deletion.results.update(dict.fromkeys(deletion.group_ids[partition], error))
         self._end(deletion)
 
     def _end(self, deletion: Deletion) -> None:
-        """Answer, unless another partition waits."""
-        deletion.waits -= 1
-        if not deletion.waits:
+        """Answer, unless another partition is unfinished."""
+        deletion.unfinished -= 1
+        if not deletion.unfinished:
             self._shared.answer(deletion.request_id, deletion.answer())
 
     # Deleting offsets
@@ -175,18 +175,18 @@ class AdminApi(Handler):
         is_empty = group.state is GroupState.EMPTY
         if not (is_empty or group.uses_consumer_protocol):
             return kafka.OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP)
-        looks = not is_empty or self._behaviour.repeats_requested_partitions
+        checks_topics = not is_empty or self._behaviour.repeats_requested_partitions
         subscribed = {
-            topic.name for topic in body.topics if looks and group.is_subscribed(topic.name)
+            topic.name for topic in body.topics if checks_topics and group.is_subscribed(topic.name)
         }
-        free = [
+        deletable = [
             (topic.name, partition.partition_index)
             for topic in body.topics
             for partition in topic.partitions
             if topic.name not in subscribed
         ]
         completed = partial(self._deleted, request, body, group.partition, subscribed)
-        self._removal.delete_offsets(group, free, completed)
+        self._removal.delete_offsets(group, deletable, completed)
         return None
 
     def _deleted(

@@ -30,12 +30,12 @@ CommitResponse = kafka.OffsetCommitResponse | kafka.TxnOffsetCommitResponse
 
 
 class Commit(NamedTuple):
-    """A commit on its way to the log: the requested offsets, and those that are appended."""
+    """A commit that is being appended: the requested offsets, and those that are appended."""
 
     request: Request
     body: CommitRequest
     group: Group
-    asked: Offsets
+    offsets: Offsets
     fits: tuple[bool, ...]  # for each requested offset
     fitting: Offsets
     position: int
@@ -51,8 +51,8 @@ class CommitApi(Handler):
 
     def commit(self, request: Request, body: kafka.OffsetCommitRequest) -> ResponseBody | None:
         """Handle OffsetCommit."""
-        asked = self._asked(body, body.retention_time_ms)
-        if not asked:
+        offsets = self._offsets(body, body.retention_time_ms)
+        if not offsets:
             return kafka.OffsetCommitResponse()
         group = self._groups.get(body.group_id)
         if group is None:
@@ -61,15 +61,15 @@ class CommitApi(Handler):
                 is_new = request.api_version >= self._behaviour.commit_not_found_since
                 error = ErrorCode.GROUP_ID_NOT_FOUND if is_new else ErrorCode.ILLEGAL_GENERATION
             if error:
-                return self._error(body, asked, error)
+                return self._error(body, offsets, error)
             group = self._shared.create(body.group_id)
         error = self._check(group, body)
         if error:
-            return self._error(body, asked, error)
-        return self._append(request, body, group, asked, NO_PRODUCER_ID)
+            return self._error(body, offsets, error)
+        return self._append(request, body, group, offsets, NO_PRODUCER_ID)
 
     def _check(self, group: Group, body: kafka.OffsetCommitRequest) -> ErrorCode:
-        """Why the commit is not allowed; if it is, restart the member's session."""
+        """The error if the commit is not allowed; otherwise restart the member's session."""
         generation_id, member_id, instance_id = body[1:4]
         is_manual = generation_id < 0 and group.state is GroupState.EMPTY
         if is_manual and self._behaviour.simple_commit_skips_member_check:
@@ -90,11 +90,11 @@ class CommitApi(Handler):
         self, request: Request, body: kafka.TxnOffsetCommitRequest
     ) -> ResponseBody | None:
         """Handle TxnOffsetCommit: the offsets are readable after the marker."""
-        asked = self._asked(body, kafka.NO_RETENTION)
-        if not asked:
+        offsets = self._offsets(body, kafka.NO_RETENTION)
+        if not offsets:
             return kafka.TxnOffsetCommitResponse()
         if not body.group_id:
-            return self._error(body, asked, ErrorCode.INVALID_GROUP_ID)
+            return self._error(body, offsets, ErrorCode.INVALID_GROUP_ID)
         group = self._groups.get(body.group_id)
         if group is None:
             error = self._preconditions.partition_error(body.group_id)
@@ -103,15 +103,15 @@ class CommitApi(Handler):
             if not error and self._behaviour.txn_commit_checks_member and body.generation_id >= 0:
                 error = ErrorCode.ILLEGAL_GENERATION
             if error:
-                return self._error(body, asked, error)
+                return self._error(body, offsets, error)
             group = self._shared.create(body.group_id)
         error = self._check_in_transaction(group, body)
         if error:
-            return self._error(body, asked, error)
-        return self._append(request, body, group, asked, body.producer_id)
+            return self._error(body, offsets, error)
+        return self._append(request, body, group, offsets, body.producer_id)
 
     def _check_in_transaction(self, group: Group, body: kafka.TxnOffsetCommitRequest) -> ErrorCode:
-        """Why the commit is not allowed, in any state of the group."""
+        """The error if the commit is not allowed, in any state of the group."""
         generation_id, member_id, instance_id = body[4:7]
         error = self._static_members.validate_member(group, member_id, instance_id)
         if self._behaviour.txn_commit_checks_member:
@@ -127,11 +127,11 @@ class CommitApi(Handler):
 
     # Appending
 
-    def _asked(self, body: CommitRequest, retention_ms: int) -> Offsets:
+    def _offsets(self, body: CommitRequest, retention_ms: int) -> Offsets:
         """The offsets to commit: each partition once, unless the version repeats partitions."""
         now_ms = self._shared.timers.now_ms
         expire_ms = NO_TIMESTAMP if retention_ms == kafka.NO_RETENTION else now_ms + retention_ms
-        asked = tuple(
+        offsets = tuple(
             (
                 (topic.name, index),
                 OffsetCommitValue(offset, leader_epoch, metadata or "", now_ms, expire_ms),
@@ -139,16 +139,22 @@ class CommitApi(Handler):
             for topic in body.topics
             for index, offset, leader_epoch, metadata in topic.partitions
         )
-        return asked if self._behaviour.repeats_requested_partitions else tuple(dict(asked).items())
+        repeats = self._behaviour.repeats_requested_partitions
+        return offsets if repeats else tuple(dict(offsets).items())
 
     def _append(
-        self, request: Request, body: CommitRequest, group: Group, asked: Offsets, producer_id: int
+        self,
+        request: Request,
+        body: CommitRequest,
+        group: Group,
+        offsets: Offsets,
+        producer_id: int,
     ) -> ResponseBody | None:
         limit = self._shared.config.offset_metadata_max_bytes
-        fits = tuple(_utf16_length(value.metadata) <= limit for _, value in asked)
-        fitting = asked if all(fits) else tuple(compress(asked, fits))
+        fits = tuple(_utf16_length(value.metadata) <= limit for _, value in offsets)
+        fitting = offsets if all(fits) else tuple(compress(offsets, fits))
         position = self._shared.next_position()
-        commit = Commit(request, body, group, asked, fits, fitting, position, producer_id)
+        commit = Commit(request, body, group, offsets, fits, fitting, position, producer_id)
         if not fitting:
             answer = self._answer(commit, ErrorCode.NONE)
             return self._deferred.answer(group.partition, request, answer)
@@ -156,9 +162,9 @@ class CommitApi(Handler):
             # All of them, also those whose metadata is too large: such a partition stays pending
             # until a valid commit of it (KAFKA-16371).
             if producer_id == NO_PRODUCER_ID:
-                group.offsets.prepare(asked)
+                group.offsets.prepare(offsets)
             else:
-                self._transactions.stage(group, producer_id, asked, None)
+                self._transactions.stage(group, producer_id, offsets, None)
         epoch = body.producer_epoch if isinstance(body, kafka.TxnOffsetCommitRequest) else -1
         batch = Batch(offset_records(group, fitting), producer_id, epoch)
         self._shared.append(group.partition, batch, partial(self._appended, commit))
@@ -196,22 +202,22 @@ class CommitApi(Handler):
     def _answer(self, commit: Commit, error: ErrorCode) -> CommitResponse:
         """The response to a commit whose valid offsets were appended, or failed with `error`."""
         if error and self._behaviour.failed_appends_roll_back:
-            return self._error(commit.body, commit.asked, error)
+            return self._error(commit.body, commit.offsets, error)
         errors = (error if fits else ErrorCode.OFFSET_METADATA_TOO_LARGE for fits in commit.fits)
-        return self._response(commit.body, commit.asked, errors)
+        return self._response(commit.body, commit.offsets, errors)
 
-    def _error(self, body: CommitRequest, asked: Offsets, error: ErrorCode) -> CommitResponse:
-        return self._response(body, asked, repeat(error))
+    def _error(self, body: CommitRequest, offsets: Offsets, error: ErrorCode) -> CommitResponse:
+        return self._response(body, offsets, repeat(error))
 
     def _response(
-        self, body: CommitRequest, asked: Offsets, errors: Iterator[ErrorCode]
+        self, body: CommitRequest, offsets: Offsets, errors: Iterator[ErrorCode]
     ) -> CommitResponse:
         """The response with an error for each requested offset."""
         if self._behaviour.repeats_requested_partitions:
             return _of(body, commit_topics(body, errors))
         partitions = (
             (partition, kafka.OffsetCommitResponsePartition(partition[1], error))
-            for (partition, _), error in zip(asked, errors, strict=False)
+            for (partition, _), error in zip(offsets, errors, strict=False)
         )
         return _of(body, by_topic(kafka.OffsetCommitResponseTopic, partitions))
 

@@ -1,4 +1,4 @@
-"""What the embedder decides: configurations, and the choices that Kafka leaves open."""
+"""The embedder's decisions: the configuration, and the choices where Kafka allows several."""
 
 from __future__ import annotations
 

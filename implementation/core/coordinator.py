@@ -22,7 +22,7 @@ from groupcheck.implementation.core.error_responses import each_once, error_resp
 from groupcheck.implementation.core.fetch import FetchApi
 from groupcheck.implementation.core.generations import HeartbeatApi, SyncApi
 from groupcheck.implementation.core.groups import Serving
-from groupcheck.implementation.core.handler import Parts
+from groupcheck.implementation.core.handler import Components
 from groupcheck.implementation.core.join import JoinApi
 from groupcheck.implementation.core.leave import LeaveApi
 from groupcheck.implementation.core.loading import Loading
@@ -40,17 +40,9 @@ from groupcheck.implementation.core.views import view
 from groupcheck.implementation.log.memory import MemoryLog
 from groupcheck.implementation.log.records import Log
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.vocabulary import (
-    API_OF,
-    ErrorCode,
-    GroupView,
-    Request,
-    RequestBody,
-    Response,
-    ResponseBody,
-)
+from groupcheck.model.vocabulary import ErrorCode, Request, Response
 
-Handle = Callable[[Request, Any], ResponseBody | None]
+Handle = Callable[[Request, Any], kafka.ResponseBody | None]
 
 _NAME_PARTITIONS = (
     kafka.OffsetCommitRequest,
@@ -116,7 +108,7 @@ class Coordinator:
         statics = StaticMembers(shared, self._rebalance, membership)
         self._handlers = _handlers(
             shared,
-            Parts(
+            Components(
                 preconditions,
                 self._rebalance,
                 membership,
@@ -188,15 +180,15 @@ class Coordinator:
 
     def load(self, partition: int) -> list[Response]:
         """Load a partition of the log and serve it; no effect if it is served."""
-        return self._move_partition(self._loading.load, partition)
+        return self._change_partition(self._loading.load, partition)
 
     def loading(self, partition: int) -> list[Response]:
         """Begin to load a partition, which is unloaded first if it is served."""
-        return self._move_partition(self._loading.loading, partition)
+        return self._change_partition(self._loading.loading, partition)
 
     def unload(self, partition: int) -> list[Response]:
         """Unload a partition: its groups are Dead, parked requests return NOT_COORDINATOR."""
-        return self._move_partition(self._loading.unload, partition)
+        return self._change_partition(self._loading.unload, partition)
 
     def configure(self, config: Config) -> None:
         """Change the configuration, as another broker may have it that loads the partitions next.
@@ -223,17 +215,17 @@ class Coordinator:
         self._timers.stop()
         return self.take()
 
-    def _move_partition(self, how: Callable[[int], None], partition: int) -> list[Response]:
+    def _change_partition(self, change: Callable[[int], None], partition: int) -> list[Response]:
         if self.is_active:
-            how(partition)
+            change(partition)
         return self.take()
 
-    def _answer_shutdown(self, request: Request, body: RequestBody) -> ResponseBody:
+    def _answer_shutdown(self, request: Request, body: kafka.RequestBody) -> kafka.ResponseBody:
         error = self._shutdown_error(request)
         if isinstance(body, kafka.EndTxnRequest) and error is not ErrorCode.INVALID_GROUP_ID:
             self._transactions.append_marker(body)
-        as_asked = self._shared.behaviour.repeats_requested_partitions
-        if isinstance(body, _NAME_PARTITIONS) and not as_asked:
+        repeats = self._shared.behaviour.repeats_requested_partitions
+        if isinstance(body, _NAME_PARTITIONS) and not repeats:
             request = request._replace(body=each_once(body))
         return error_response(request, error)
 
@@ -242,9 +234,9 @@ class Coordinator:
     @property
     def apis(self) -> frozenset[str]:
         """The APIs that it handles, by Kafka's names."""
-        return frozenset(API_OF[body] for body in self._handlers)
+        return frozenset(kafka.API_OF[body] for body in self._handlers)
 
-    def views(self) -> tuple[GroupView, ...]:
+    def views(self) -> tuple[kafka.GroupView, ...]:
         """The inner state of every group."""
         return tuple(map(view, self._shared.groups.by_id.values()))
 
@@ -289,18 +281,18 @@ def _without_member_id(request: Request) -> Request:
     return request
 
 
-def _handlers(shared: Shared, parts: Parts) -> dict[type, Handle]:
+def _handlers(shared: Shared, components: Components) -> dict[type, Handle]:
     """The method that handles each request."""
-    commits, administration = CommitApi(shared, parts), AdminApi(shared, parts)
+    commits, administration = CommitApi(shared, components), AdminApi(shared, components)
     return {
-        kafka.HeartbeatRequest: HeartbeatApi(shared, parts).heartbeat,
-        kafka.JoinGroupRequest: JoinApi(shared, parts).join,
-        kafka.SyncGroupRequest: SyncApi(shared, parts).sync,
-        kafka.LeaveGroupRequest: LeaveApi(shared, parts).leave,
+        kafka.HeartbeatRequest: HeartbeatApi(shared, components).heartbeat,
+        kafka.JoinGroupRequest: JoinApi(shared, components).join,
+        kafka.SyncGroupRequest: SyncApi(shared, components).sync,
+        kafka.LeaveGroupRequest: LeaveApi(shared, components).leave,
         kafka.OffsetCommitRequest: commits.commit,
         kafka.TxnOffsetCommitRequest: commits.commit_in_transaction,
-        kafka.EndTxnRequest: parts.transactions.end,
-        kafka.OffsetFetchRequest: FetchApi(shared, parts).fetch,
+        kafka.EndTxnRequest: components.transactions.end,
+        kafka.OffsetFetchRequest: FetchApi(shared, components).fetch,
         kafka.DescribeGroupsRequest: administration.describe,
         kafka.ListGroupsRequest: administration.list_groups,
         kafka.DeleteGroupsRequest: administration.delete_groups,

@@ -18,20 +18,14 @@ from functools import partial
 from typing import NamedTuple
 
 from groupcheck.implementation.core.error_responses import error_response
-from groupcheck.model.vocabulary import (
-    EndTxnRequest,
-    ErrorCode,
-    Request,
-    Response,
-    ResponseBody,
-)
+from groupcheck.model.vocabulary import EndTxnRequest, ErrorCode, Request, Response, ResponseBody
 
 
 class Append:
     """An append; `error` is None while its result is not known.
 
-    If that is so when `Log.append` returns, the append has `taken_effect`. `changed` lists what it
-    changed that has an older committed value (`snapshots`).
+    If that is so when `Log.append` returns, the append has `taken_effect`. `changed` lists the
+    groups and offsets whose older committed values are kept (`snapshots`).
     """
 
     __slots__ = ("changed", "error", "taken_effect")
@@ -43,10 +37,10 @@ class Append:
 
 
 class Deferred(NamedTuple):
-    """What to do once all earlier appends are committed, or are lost."""
+    """The callbacks for the commit of all earlier appends, and for their failure."""
 
-    released: Callable[[], object]
-    lost: Callable[[ErrorCode], object]
+    committed: Callable[[], object]
+    failed: Callable[[ErrorCode], object]
 
 
 class DeferredResponses:
@@ -57,7 +51,7 @@ class DeferredResponses:
     def __init__(self, outbox: list[Response]) -> None:
         self._outbox = outbox
         self.queues: dict[int, deque[Append | Deferred]] = {}
-        # What to do once no more appends complete for now.
+        # Callbacks to call once no more appends complete for now.
         self.due: list[Callable[[], object]] = []
         # Requests in a queue that have not been answered.
         self.parked: set[int] = set()
@@ -74,25 +68,25 @@ class DeferredResponses:
         """The response, or None if it has to wait and is returned later."""
         if partition not in self.queues:
             return answer
-        give = partial(self._give, request.request_id)
-        lost = partial(_failed, request)
-        self.wait(partition, Deferred(partial(give, answer), lambda error: give(lost(error))))
+        send = partial(self._send, request.request_id)
+        failed = partial(_error_response, request)
+        self.wait(partition, Deferred(partial(send, answer), lambda error: send(failed(error))))
         return None
 
     def park(
-        self, partition: int, request_id: int, refusal: Callable[[ErrorCode], ResponseBody]
+        self, partition: int, request_id: int, failure: Callable[[ErrorCode], ResponseBody]
     ) -> None:
-        """Answer a request that is parked at its group if the partition is lost meanwhile."""
+        """Answer a request that is parked at its group if the partition fails meanwhile."""
         if partition not in self.queues:
             return
         self.parked.add(request_id)
 
-        def lost(error: ErrorCode) -> None:
+        def failed(error: ErrorCode) -> None:
             if request_id in self.parked:
                 self.parked.remove(request_id)
-                self._give(request_id, refusal(error))
+                self._send(request_id, failure(error))
 
-        self.wait(partition, Deferred(partial(self.parked.discard, request_id), lost))
+        self.wait(partition, Deferred(partial(self.parked.discard, request_id), failed))
 
     def release(self, partition: int) -> list[Append]:
         """Release the entries that wait for no append; returns the appends that are committed."""
@@ -103,7 +97,7 @@ class DeferredResponses:
         while queue:
             entry = queue[0]
             if isinstance(entry, Deferred):
-                entry.released()
+                entry.committed()
             elif entry.error is None:
                 return committed
             else:
@@ -112,27 +106,26 @@ class DeferredResponses:
         del self.queues[partition]
         return committed
 
-    def lose(self, partition: int, error: ErrorCode) -> list[Append]:
+    def fail(self, partition: int, error: ErrorCode) -> list[Append]:
         """Fail all entries of a partition; returns its appends."""
-        lost: list[Append] = []
+        appends: list[Append] = []
         for entry in self.queues.pop(partition, ()):
             if isinstance(entry, Deferred):
-                entry.lost(error)
+                entry.failed(error)
             else:
-                lost.append(entry)
-        return lost
+                appends.append(entry)
+        return appends
 
-    def _give(self, request_id: int, answer: ResponseBody) -> None:
+    def _send(self, request_id: int, answer: ResponseBody) -> None:
         self._outbox.append(Response(request_id, answer))
 
 
-def _failed(request: Request, error: ErrorCode) -> ResponseBody:
-    """The response to a request whose response was lost."""
+def _error_response(request: Request, error: ErrorCode) -> ResponseBody:
+    """The response to a request whose deferred response failed."""
     is_marker = isinstance(request.body, EndTxnRequest)
     return error_response(request, marker_error(error) if is_marker else error)
 
 
 def marker_error(error: ErrorCode) -> ErrorCode:
     """The error of a marker: the broker that sends it knows no coordinator, only a leader."""
-    is_elsewhere = error is ErrorCode.NOT_COORDINATOR
-    return ErrorCode.NOT_LEADER_OR_FOLLOWER if is_elsewhere else error
+    return ErrorCode.NOT_LEADER_OR_FOLLOWER if error is ErrorCode.NOT_COORDINATOR else error

@@ -73,10 +73,10 @@ def commit_topics(
 
 
 def each_once(body: WithPartitions) -> Any:  # noqa: ANN401 - a body of the same class
-    """The request with each partition once, at its first position, and no topic without any."""
+    """The request with each partition once, at its first position, and no empty topic."""
     if isinstance(body, kafka.OffsetFetchRequest):
-        asked = dict.fromkeys((name, i) for name, indexes in body.topics or () for i in indexes)
-        fetched = by_topic(kafka.OffsetFetchRequestTopic, ((each, each[1]) for each in asked))
+        requested = dict.fromkeys((name, i) for name, indexes in body.topics or () for i in indexes)
+        fetched = by_topic(kafka.OffsetFetchRequestTopic, ((each, each[1]) for each in requested))
         return body._replace(topics=fetched)
     named: dict[str, dict[int, Any]] = {}
     for topic in body.topics:

@@ -27,17 +27,17 @@ class FetchApi(Handler):
             error = self._preconditions.partition_error(body.group_id)
             if error:
                 repeats = self._behaviour.repeats_requested_partitions
-                asked = request if repeats else request._replace(body=each_once(body))
-                return error_response(asked, error)
+                requested = request if repeats else request._replace(body=each_once(body))
+                return error_response(requested, error)
         if body.require_stable:
             offsets = _NO_OFFSETS if group is None else group.offsets
             partition = self._shared.groups.partition_of(body.group_id)
-            answer = self._found(body, offsets.committed, offsets)
-            return self._deferred.answer(partition, request, answer)
+            response = self._response(body, offsets.committed, offsets)
+            return self._deferred.answer(partition, request, response)
         readable = self._shared.snapshots.offsets(body.group_id, group)
-        return self._found(body, readable, _NO_OFFSETS)
+        return self._response(body, readable, _NO_OFFSETS)
 
-    def _found(
+    def _response(
         self,
         body: kafka.OffsetFetchRequest,
         readable: Mapping[TopicPartition, Offset],
@@ -45,8 +45,9 @@ class FetchApi(Handler):
     ) -> kafka.OffsetFetchResponse:
         """The offsets of the requested partitions, UNSTABLE_OFFSET_COMMIT for unstable ones."""
         # Without pending offsets and transactions every partition is stable.
-        unsettled = unstable if unstable.pending or unstable.transactions else None
-        read = partial(_read, readable, unsettled)
+        read = partial(
+            _read, readable, unstable if unstable.pending or unstable.transactions else None
+        )
         if body.topics is None:
             found = ((partition, read(partition)) for partition in readable)
             return kafka.OffsetFetchResponse(topics=by_topic(kafka.OffsetFetchResponseTopic, found))
@@ -61,12 +62,12 @@ class FetchApi(Handler):
 
 def _read(
     readable: Mapping[TopicPartition, Offset],
-    unsettled: GroupOffsets | None,
+    unstable: GroupOffsets | None,
     partition: TopicPartition,
 ) -> kafka.OffsetFetchResponsePartition:
     """The readable offset of a partition."""
     index = partition[1]
-    if unsettled is not None and unsettled.is_unstable(partition):
+    if unstable is not None and unstable.is_unstable(partition):
         return kafka.OffsetFetchResponsePartition(
             index, error_code=ErrorCode.UNSTABLE_OFFSET_COMMIT
         )

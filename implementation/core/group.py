@@ -221,8 +221,8 @@ class Group:
         """Read the topics that this generation's members subscribe to."""
         self.subscribed = None
         if self.uses_consumer_protocol and (self.protocol_name is not None or not self.members):
-            offers = (member.metadata(self.protocol_name) for member in self.members.values())
-            self.subscribed = subscribed_topics(offers)
+            metadata = (member.metadata(self.protocol_name) for member in self.members.values())
+            self.subscribed = subscribed_topics(metadata)
 
     def listed_members(self) -> tuple[JoinGroupResponseMember, ...]:
         """All members with their metadata of the chosen protocol, for the leader."""

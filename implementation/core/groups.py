@@ -46,7 +46,7 @@ class Groups:
 
     Where failed appends roll back, a new group is `unpersisted` until something is appended to its
     partition, and is discarded if that append fails. `forgotten` are the join timers of groups that
-    were discarded, by group id: Kafka keeps a timer by that id, whatever becomes of the group.
+    were discarded, by group id: Kafka keeps a timer by that id, even if the group is discarded.
     """
 
     __slots__ = ("_by_partition", "_unpersisted", "by_id", "forgotten", "serving")
@@ -100,7 +100,7 @@ class Groups:
             if timer is not None and timer.deadline_ms != NEVER:
                 self.forgotten[group.group_id] = timer
 
-    def drop_forgotten(self, partition: int) -> Iterable[JoinTimer]:
+    def pop_forgotten(self, partition: int) -> Iterable[JoinTimer]:
         """Remove and return the forgotten join timers of a partition."""
         names = [name for name in self.forgotten if self.partition_of(name) == partition]
         return [self.forgotten.pop(name) for name in names]

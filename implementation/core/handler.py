@@ -1,4 +1,4 @@
-"""What the handlers of all APIs have in common: the parts of the coordinator that they call."""
+"""The base class of the handlers of all APIs: the components of the coordinator that they call."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from groupcheck.implementation.core.membership import Membership
 from groupcheck.implementation.core.preconditions import Preconditions
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.removal import Removal
-from groupcheck.implementation.core.shared import Part, Shared
+from groupcheck.implementation.core.shared import Component, Shared
 from groupcheck.implementation.core.static_members import StaticMembers
 from groupcheck.implementation.core.transactions import Transactions
 
 
-class Parts(NamedTuple):
-    """The parts that act on groups; there is one of each."""
+class Components(NamedTuple):
+    """The components that act on groups; there is one of each."""
 
     preconditions: Preconditions
     rebalance: Rebalance
@@ -24,7 +24,7 @@ class Parts(NamedTuple):
     removal: Removal
 
 
-class Handler(Part):
+class Handler(Component):
     """Handles the requests of one API, or of a few."""
 
     __slots__ = (
@@ -36,11 +36,11 @@ class Handler(Part):
         "_transactions",
     )
 
-    def __init__(self, shared: Shared, parts: Parts) -> None:
+    def __init__(self, shared: Shared, components: Components) -> None:
         super().__init__(shared)
-        self._preconditions = parts.preconditions
-        self._rebalance = parts.rebalance
-        self._membership = parts.membership
-        self._static_members = parts.static_members
-        self._transactions = parts.transactions
-        self._removal = parts.removal
+        self._preconditions = components.preconditions
+        self._rebalance = components.rebalance
+        self._membership = components.membership
+        self._static_members = components.static_members
+        self._transactions = components.transactions
+        self._removal = components.removal

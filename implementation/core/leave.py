@@ -26,14 +26,14 @@ class LeaveApi(Handler):
         if group is None:
             error = self._preconditions.partition_error(body.group_id)
             unknown = [ErrorCode.UNKNOWN_MEMBER_ID] * len(body.members)
-            return kafka.LeaveGroupResponse(error, () if error else _each(body, unknown))
+            return kafka.LeaveGroupResponse(error, () if error else _responses(body, unknown))
         if self._behaviour.leaves_one_by_one:
             errors = [self._leave_one(group, identity) for identity in body.members]
-            return kafka.LeaveGroupResponse(ErrorCode.NONE, _each(body, errors))
+            return kafka.LeaveGroupResponse(ErrorCode.NONE, _responses(body, errors))
         error, errors = self._leave_batch(group, body)
         if error:
             return kafka.LeaveGroupResponse(error)
-        answer = kafka.LeaveGroupResponse(ErrorCode.NONE, _each(body, errors))
+        answer = kafka.LeaveGroupResponse(ErrorCode.NONE, _responses(body, errors))
         return self._deferred.answer(group.partition, request, answer)
 
     # One by one
@@ -65,13 +65,13 @@ class LeaveApi(Handler):
         self, group: Group, body: kafka.LeaveGroupRequest
     ) -> tuple[ErrorCode, list[ErrorCode]]:
         """The error of the append, and the errors of the members."""
-        failed = ErrorCode.NONE
+        append_error = ErrorCode.NONE
         errors = [self._remove_member(group, identity) for identity in body.members]
         if ErrorCode.NONE in errors and group.state is not GroupState.EMPTY:
-            self._rebalance.write_error = ErrorCode.NONE
+            self._rebalance.append_error = ErrorCode.NONE
             self._rebalance.prepare_or_complete(group)
-            failed = self._rebalance.write_error
-        return self._behaviour.group_error(failed), errors
+            append_error = self._rebalance.append_error
+        return self._behaviour.group_error(append_error), errors
 
     def _remove_member(self, group: Group, identity: kafka.MemberIdentity) -> ErrorCode:
         """Remove one member, without a rebalance."""
@@ -86,7 +86,7 @@ class LeaveApi(Handler):
         return error
 
 
-def _each(
+def _responses(
     body: kafka.LeaveGroupRequest, errors: list[ErrorCode]
 ) -> tuple[kafka.MemberResponse, ...]:
     return tuple(

@@ -9,20 +9,15 @@ from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.core.member import GroupTimer, Member
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.replay import Replay
-from groupcheck.implementation.core.shared import Part, Shared
+from groupcheck.implementation.core.shared import Component, Shared
 from groupcheck.implementation.core.transactions import Transactions
 from groupcheck.implementation.log.records import GroupMetadataValue
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    GroupState,
-    JoinGroupResponse,
-    Protocol,
-    SyncGroupResponse,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupState
 
 
-class Loading(Part):
-    """The partitions of this coordinator, and which of them are served or loading."""
+class Loading(Component):
+    """Loads and unloads the partitions of this coordinator."""
 
     __slots__ = ("_is_shut_down", "_rebalance", "_transactions", "rolled_back")
 
@@ -42,7 +37,7 @@ class Loading(Part):
             replay = replay or Replay(self._behaviour, self._shared.next_position)
             replay.read(batch)
         if replay is not None:
-            for group_id, value in replay.found().items():
+            for group_id, value in replay.groups().items():
                 self._load(replay, partition, group_id, value)
         self._shared.groups.serving[partition] = Serving.SERVED
 
@@ -53,13 +48,10 @@ class Loading(Part):
 
     def unload(self, partition: int) -> None:
         """Unload a partition; parked requests return NOT_COORDINATOR."""
-        answered = self._fail_deferred(partition)
-        for group in self._shared.groups.of(partition):
-            self._unload_group(group, answered)
-            self._shared.groups.discard(group)
-        for timer in self._shared.groups.drop_forgotten(partition):
+        self._unload_groups(partition)
+        for timer in self._shared.groups.pop_forgotten(partition):
             self._shared.timers.cancel(timer)
-        self._transactions.forget(partition)
+        self._transactions.remove_partition(partition)
         self.rolled_back.discard(partition)
         self._shared.groups.serving[partition] = Serving.UNLOADED
 
@@ -83,33 +75,37 @@ class Loading(Part):
         self._is_shut_down = True
         self.rolled_back.clear()
         for partition in range(len(self._shared.groups.serving)):
-            answered = self._fail_deferred(partition)
-            for group in self._shared.groups.of(partition):
-                self._unload_group(group, answered)
-                self._shared.groups.discard(group)
+            self._unload_groups(partition)
 
-    def _fail_deferred(self, partition: int) -> Collection[int]:
-        """Fail the deferred responses of a partition; returns the ids of the answered requests."""
-        lost = self._shared.deferred.lose(partition, ErrorCode.NOT_COORDINATOR)
-        self._shared.snapshots.forget(lost)
-        return {response.request_id for response in self._shared.outbox} if lost else ()
+    def _unload_groups(self, partition: int) -> None:
+        """Fail the deferred responses of a partition, and unload its groups."""
+        appends = self._deferred.fail(partition, ErrorCode.NOT_COORDINATOR)
+        self._shared.snapshots.discard(appends)
+        answered = {response.request_id for response in self._shared.outbox} if appends else set()
+        for group in self._shared.groups.of(partition):
+            self._unload_group(group, answered)
+            self._shared.groups.discard(group)
 
     def _unload_group(self, group: Group, answered: Collection[int]) -> None:
         """Mark a group dead; answer its parked requests, except those in `answered`."""
-        was = group.state
+        is_preparing = group.state is GroupState.PREPARING_REBALANCE
         group.state = GroupState.DEAD
         for timer in _timers_of(group):
             self._shared.timers.cancel(timer)
         for member in group.members.values():
-            if was is GroupState.PREPARING_REBALANCE:
-                answer = JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member_id=member.member_id)
+            if is_preparing:
+                answer = kafka.JoinGroupResponse(
+                    ErrorCode.NOT_COORDINATOR, member_id=member.member_id
+                )
                 request_id = group.unpark_join(member)
                 if request_id not in answered:
                     self._shared.answer(request_id, answer)
             else:
                 request_id, member.sync_request_id = member.sync_request_id, None
                 if request_id not in answered:
-                    self._shared.answer(request_id, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
+                    self._shared.answer(
+                        request_id, kafka.SyncGroupResponse(ErrorCode.NOT_COORDINATOR)
+                    )
 
     # One group
 
@@ -141,16 +137,16 @@ class Loading(Part):
             member = Member(
                 group,
                 *stored[:6],
-                protocols=(Protocol(value.protocol or "", stored.subscription),),
+                protocols=(kafka.Protocol(value.protocol or "", stored.subscription),),
                 assignment=stored.assignment,
             )
             member.counts_as_static |= self._behaviour.null_instance_is_static
             group.add(member, group.protocol_type)
-        named: dict[str, list[Member]] = {}
+        by_instance: dict[str, list[Member]] = {}
         for member in group.members.values():
             if member.group_instance_id is not None:
-                named.setdefault(member.group_instance_id, []).append(member)
-        for instance_id, members in named.items():
+                by_instance.setdefault(member.group_instance_id, []).append(member)
+        for instance_id, members in by_instance.items():
             # Kafka takes the last of several members, in the order of a hash map.
             if len(members) > 1:
                 group.static_members[instance_id] = self._choose(members).member_id

@@ -100,7 +100,7 @@ class Pending(GroupTimer):
 class JoinTimer(GroupTimer):
     """The timer of a join phase: the rebalance timeout, or a round of the initial delay.
 
-    `remaining_ms` is how much longer than the current round of `round_ms` the delay may last.
+    After the current round of `round_ms`, the delay may last another `remaining_ms`.
     """
 
     __slots__ = ("is_delay", "remaining_ms", "round_ms")

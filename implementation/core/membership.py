@@ -6,17 +6,12 @@ from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.member import Member, Pending
 from groupcheck.implementation.core.rebalance import Rebalance
-from groupcheck.implementation.core.shared import Part, Shared
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    GroupState,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    Request,
-)
+from groupcheck.implementation.core.shared import Component, Shared
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request
 
 
-class Membership(Part):
+class Membership(Component):
     """The members of all groups, and their sessions."""
 
     __slots__ = ("_rebalance",)
@@ -46,7 +41,9 @@ class Membership(Part):
 
     # Members
 
-    def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
+    def add(
+        self, group: Group, member_id: str, request: Request, body: kafka.JoinGroupRequest
+    ) -> None:
         """Add a member and park its first JoinGroup."""
         if group.state is GroupState.PREPARING_REBALANCE:
             every_delay = self._behaviour.every_initial_delay_extends
@@ -69,7 +66,9 @@ class Membership(Part):
         self.remove_pending(group, member_id)
         self._rebalance.prepare_or_complete(group)
 
-    def update(self, group: Group, member: Member, body: JoinGroupRequest, request_id: int) -> None:
+    def update(
+        self, group: Group, member: Member, body: kafka.JoinGroupRequest, request_id: int
+    ) -> None:
         """Update a rejoining member and park its JoinGroup."""
         group.update_protocols(member, body.protocols)
         if self._behaviour.rejoin_updates_timeouts:
@@ -83,7 +82,7 @@ class Membership(Part):
         answered.
         """
         self._shared.answer(
-            group.unpark_join(member), JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+            group.unpark_join(member), kafka.JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
         )
         self._timers.cancel(member)
         group.remove((member,), self._choose)

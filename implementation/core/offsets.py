@@ -124,16 +124,16 @@ class GroupOffsets:
 
         Raises:
             NotAppendedError: an offset is not known to be appended. Those before it, in an order
-                that Kafka leaves open, are readable.
+                that Kafka does not define, are readable.
         """
-        left = self.transactions.pop(producer_id, {})
+        staged = self.transactions.pop(producer_id, {})
         if not committed:
             return
-        in_any_order = None in {staged.position for staged in left.values()}
-        while left:
-            partitions = tuple(left)
-            chosen = choose(partitions) if in_any_order and len(left) > 1 else partitions[0]
-            value, position = left.pop(chosen)
+        in_any_order = None in {offset.position for offset in staged.values()}
+        while staged:
+            partitions = tuple(staged)
+            chosen = choose(partitions) if in_any_order and len(staged) > 1 else partitions[0]
+            value, position = staged.pop(chosen)
             if position is None:
                 raise NotAppendedError
             self.put(chosen, value, position)

@@ -43,7 +43,7 @@ class Preconditions:
         self._behaviour = behaviour
 
     def partition_error(self, group_id: str) -> ErrorCode:
-        """Why the partition of a group is not served; NONE if it is."""
+        """The error if the partition of a group is not served."""
         return _ERRORS[self._groups.serving[self._groups.partition_of(group_id)]]
 
     def shutdown_error(self, request: Request) -> ErrorCode:

@@ -1,6 +1,6 @@
 """The versions of Kafka that the coordinator implements; each behaviour cites its source line.
 
-The rules ask for a behaviour and never for a version. Lines of 2.7 are at tag 2.7.2, of the Scala
+The code reads a behaviour and never a version. Lines of 2.7 are at tag 2.7.2, of the Scala
 coordinator; those of 4.1 are on branch 4.1, of the classic protocol in the Java coordinator.
 """
 
@@ -39,11 +39,7 @@ _GROUP_ERRORS_2_7: Final = MappingProxyType(
 )
 # From GroupMetadataManager.scala:431 on.
 _OFFSET_ERRORS_2_7: Final = MappingProxyType(
-    {
-        **_UNAVAILABLE_2_7,
-        **_NOT_LEADER,
-        **dict.fromkeys(_TOO_LARGE, E.INVALID_COMMIT_OFFSET_SIZE),
-    }
+    {**_UNAVAILABLE_2_7, **_NOT_LEADER, **dict.fromkeys(_TOO_LARGE, E.INVALID_COMMIT_OFFSET_SIZE)}
 )
 # GroupMetadataManager.java:7533 and CoordinatorOperationExceptionHelper.java:65 agree, except for
 # a network error, which an append to the broker's own log does not have.

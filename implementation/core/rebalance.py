@@ -16,20 +16,20 @@ from collections.abc import Mapping
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.log_records import group_record
 from groupcheck.implementation.core.member import JoinTimer, Member, SyncTimer
-from groupcheck.implementation.core.shared import Part, Shared
+from groupcheck.implementation.core.shared import Component, Shared
 from groupcheck.implementation.log.records import Batch
 from groupcheck.model.vocabulary import ErrorCode, GroupState, JoinGroupResponse, SyncGroupResponse
 
 
-class Rebalance(Part):
+class Rebalance(Component):
     """The rebalances of all groups, with the timers that end their phases."""
 
-    __slots__ = ("write_error",)
+    __slots__ = ("append_error",)
 
     def __init__(self, shared: Shared) -> None:
         super().__init__(shared)
         # The result of the last append of a group that has become Empty.
-        self.write_error = ErrorCode.NONE
+        self.append_error = ErrorCode.NONE
 
     # The beginning
 
@@ -57,10 +57,10 @@ class Rebalance(Part):
         else:
             self._wait_for_all(group)
 
-    def _wait_for_all(self, group: Group, least_ms: int = 0) -> None:
+    def _wait_for_all(self, group: Group, min_ms: int = 0) -> None:
         timer = _join_timer(group)
         timer.is_delay = False
-        self._timers.set(timer, max(group.rebalance_timeout_ms, least_ms))
+        self._timers.set(timer, max(group.rebalance_timeout_ms, min_ms))
 
     def _delay(self, timer: JoinTimer, round_ms: int, remaining_ms: int) -> None:
         timer.is_delay, timer.round_ms, timer.remaining_ms = True, round_ms, remaining_ms
@@ -78,9 +78,8 @@ class Rebalance(Part):
         if timer.is_delay and group.new_member_added and timer.remaining_ms:
             group.new_member_added = False
             delay_ms = self._config.group_initial_rebalance_delay_ms
-            remaining_ms = timer.remaining_ms
-            left_ms = max(remaining_ms - timer.round_ms, 0)
-            self._delay(timer, min(delay_ms, remaining_ms), left_ms)
+            remaining_ms = max(timer.remaining_ms - timer.round_ms, 0)
+            self._delay(timer, min(delay_ms, timer.remaining_ms), remaining_ms)
         else:
             self.complete(group)
 
@@ -113,13 +112,11 @@ class Rebalance(Part):
                 for member in group.members.values()
                 if member.join_request_id is None and not member.counts_as_static
             ]
-            for member in late:
-                self._timers.cancel(member)
-            group.remove(late, self._choose)
+            self._remove(group, late)
         if group.members and not group.elect_joined(self._choose):
             # Only static members remain, and none has joined: wait for them again.
             group.in_initial_delay &= self._behaviour.expiry_completes_initial_delay
-            self._wait_for_all(group, least_ms=1)  # with 0 the timer would fire for ever
+            self._wait_for_all(group, min_ms=1)  # with 0 the timer would fire for ever
         else:
             self._begin_generation(group)
 
@@ -135,10 +132,10 @@ class Rebalance(Part):
         else:
             group.transition_to(GroupState.EMPTY, self._timers.now_ms)
             batch = Batch((group_record(group, {}),))
-            self._shared.append(group.partition, batch, self._note_write)
+            self._shared.append(group.partition, batch, self._appended)
 
-    def _note_write(self, error: ErrorCode) -> None:
-        self.write_error = error
+    def _appended(self, error: ErrorCode) -> None:
+        self.append_error = error
 
     def _answer_joins(self, group: Group) -> None:
         for member in group.members.values():
@@ -171,9 +168,8 @@ class Rebalance(Part):
         self, group: Group, assignments: Mapping[str, bytes], error: ErrorCode
     ) -> None:
         """Set the assignment of each member, empty if it has none, and answer parked SyncGroups."""
-        is_good = error is ErrorCode.NONE
-        protocol_type = group.protocol_type if is_good else None
-        protocol_name = group.protocol_name if is_good else None
+        protocol_type = None if error else group.protocol_type
+        protocol_name = None if error else group.protocol_name
         for member in group.members.values():
             member.assignment = assignments.get(member.member_id, b"")
             request_id, member.sync_request_id = member.sync_request_id, None
@@ -197,10 +193,13 @@ class Rebalance(Part):
         ):
             return
         late = [group.members[name] for name in tuple(group.unsynced) if name in group.members]
-        for member in late:
-            self._timers.cancel(member)
-        group.remove(late, self._choose)
+        self._remove(group, late)
         self.prepare(group)
+
+    def _remove(self, group: Group, members: list[Member]) -> None:
+        for member in members:
+            self._timers.cancel(member)
+        group.remove(members, self._choose)
 
 
 def _join_timer(group: Group) -> JoinTimer:

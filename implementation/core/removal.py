@@ -12,20 +12,20 @@ from typing import NamedTuple
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.log_records import group_tombstone, offset_tombstones
 from groupcheck.implementation.core.offsets import Offset, TopicPartition
-from groupcheck.implementation.core.shared import Part, Shared
+from groupcheck.implementation.core.shared import Component, Shared
 from groupcheck.implementation.log.records import NO_TIMESTAMP, Batch, Completed, Record
 from groupcheck.model.vocabulary import ErrorCode, GroupState
 
 
 class GroupRemoval(NamedTuple):
-    """What is removed of a group: offsets, and the group itself if `whole`."""
+    """The offsets of a group to remove, and whether to remove the group itself."""
 
     group: Group
     partitions: tuple[TopicPartition, ...]
-    whole: bool
+    with_group: bool
 
 
-class Removal(Part):
+class Removal(Component):
     """The removal of offsets and groups."""
 
     __slots__ = ("_retention_ms",)
@@ -48,26 +48,28 @@ class Removal(Part):
             else:
                 for group in groups:
                     expired = self._expired(group)
-                    for gone in expired:
-                        del group.offsets.committed[gone]
+                    for partition_of_offset in expired:
+                        del group.offsets.committed[partition_of_offset]
                     self._append_tombstones(group, expired)
 
     def _group_removal(self, group: Group) -> GroupRemoval | None:
         expired = () if group.offsets.committed == {} else self._expired(group)
-        left = len(group.offsets.committed) > len(expired) or group.offsets.transactions
-        whole = group.state is GroupState.EMPTY and not left
-        return GroupRemoval(group, expired, whole) if expired or whole else None
+        has_offsets = len(group.offsets.committed) > len(expired) or group.offsets.transactions
+        with_group = group.state is GroupState.EMPTY and not has_offsets
+        return GroupRemoval(group, expired, with_group) if expired or with_group else None
 
     def _expired(self, group: Group) -> tuple[TopicPartition, ...]:
         """The expired offsets of a group that no member or pending commit needs."""
         if not group.offsets.committed or not self._can_expire(group):
             return ()
-        asks = group.state is not GroupState.EMPTY or self._behaviour.expires_in_stable_only
+        checks_topics = (
+            group.state is not GroupState.EMPTY or self._behaviour.expires_in_stable_only
+        )
         return tuple(
             partition
             for partition, offset in group.offsets.committed.items()
             if self._is_expired(group, offset)
-            and not (asks and group.is_subscribed(partition[0]))
+            and not (checks_topics and group.is_subscribed(partition[0]))
             and not self._is_pending(group, partition)
         )
 
@@ -101,7 +103,7 @@ class Removal(Part):
     def delete(self, partition: int, groups: list[Group], completed: Completed) -> None:
         """Delete groups of a partition with their offsets."""
         if self._behaviour.failed_appends_roll_back:
-            removals = [GroupRemoval(group, _all_of(group), whole=True) for group in groups]
+            removals = [GroupRemoval(group, _all_of(group), with_group=True) for group in groups]
             self._append(partition, removals, completed)
             return
         for group in groups:
@@ -119,7 +121,8 @@ class Removal(Part):
                 for partition in partitions
                 if partition in group.offsets.committed or group.offsets.in_transaction(partition)
             )
-            self._append(group.partition, [GroupRemoval(group, known, whole=False)], completed)
+            removals = [GroupRemoval(group, known, with_group=False)]
+            self._append(group.partition, removals, completed)
             return
         if partitions:
             self._append_tombstones(group, group.offsets.remove(partitions))
@@ -128,7 +131,7 @@ class Removal(Part):
     # Tombstones
 
     def _append_tombstones(self, group: Group, removed: Iterable[TopicPartition]) -> None:
-        """Append tombstones of removed offsets, and of the group if nothing of it is left."""
+        """Append tombstones of removed offsets, and of the group if it is Empty without offsets."""
         if group.state is GroupState.EMPTY and group.offsets.is_empty:
             group.state = GroupState.DEAD
         records: tuple[Record, ...] = offset_tombstones(group, removed)
@@ -142,15 +145,15 @@ class Removal(Part):
     def _append(self, partition: int, removals: list[GroupRemoval], completed: Completed) -> None:
         """Append tombstones of offsets and groups, and then remove them."""
         records: list[Record] = []
-        for group, partitions, whole in removals:
+        for group, partitions, with_group in removals:
             records += offset_tombstones(group, partitions)
-            records += [group_tombstone(group)] if whole else []
+            records += [group_tombstone(group)] if with_group else []
 
         def appended(error: ErrorCode) -> None:
-            for group, partitions, whole in () if error else removals:
+            for group, partitions, with_group in () if error else removals:
                 group.offsets.remove(partitions)
                 _drop_empty_transactions(group)
-                if whole:
+                if with_group:
                     self._discard(group)
             completed(error)
 

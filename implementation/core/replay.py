@@ -48,11 +48,11 @@ class Replay:
             else:
                 self._put(record, batch.producer_id, position)
 
-    def found(self) -> dict[str, GroupMetadataValue | None]:
+    def groups(self) -> dict[str, GroupMetadataValue | None]:
         """The groups with a record, and those with offsets only.
 
-        A group without a record and without remaining offsets is not there, so that compaction
-        makes no difference.
+        A group without a record and without remaining offsets is omitted, so that compaction makes
+        no difference.
         """
         names = {name for transaction in self._open.values() for name in transaction}
         return {**dict.fromkeys([*self.offsets, *sorted(names)]), **self._groups}

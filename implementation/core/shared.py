@@ -1,4 +1,4 @@
-"""What the parts of the coordinator share: groups, clock, log, outbox.
+"""The state that all components of the coordinator share: groups, clock, log, outbox.
 
 Where responses are deferred, an append takes effect at once and is committed later. An append that
 fails at once leaves no change. If one fails that has taken effect, later appends may depend on it:
@@ -27,7 +27,7 @@ class UnexpectedError(Exception):
 
 
 class Shared:
-    """The objects of which a coordinator has one each."""
+    """The objects of a coordinator that its components share."""
 
     __slots__ = (
         "_position",
@@ -118,16 +118,16 @@ class Shared:
         partition: int,
         batch: Batch,
         completed: Completed,
-        lost: Callable[[ErrorCode], object],
+        failed: Callable[[ErrorCode], object],
     ) -> None:
-        """Append; `completed` is called at the commit, or `lost` if the result stays unknown."""
+        """Append; `completed` is called at the commit, or `failed` if the result stays unknown."""
         if not self.behaviour.defers_responses:
             self.log.append(partition, batch, completed)
             return
         append = self._append(partition, batch, ())
         if append.error is None:
-            released = partial(completed, ErrorCode.NONE)
-            self.deferred.wait(partition, Deferred(released, lost))
+            committed = partial(completed, ErrorCode.NONE)
+            self.deferred.wait(partition, Deferred(committed, failed))
         else:
             completed(append.error)
 
@@ -152,11 +152,11 @@ class Shared:
         return append
 
     def _complete(self, partition: int, error: ErrorCode) -> None:
-        """Release what waits for the append, or handle its failure."""
+        """Release the entries that wait for the append, or handle its failure."""
         if error:
             self.on_failure(partition)
         else:
-            self.snapshots.forget(self.deferred.release(partition))
+            self.snapshots.discard(self.deferred.release(partition))
 
     def keep_alive(self, member: Member) -> None:
         """Restart a member's session timer, or cancel it while a parked request keeps it alive."""
@@ -166,8 +166,8 @@ class Shared:
             self.timers.cancel(member)
 
 
-class Part:
-    """A part of the coordinator, with what all parts use."""
+class Component:
+    """A component of the coordinator, with the attributes that all components use."""
 
     __slots__ = ("_behaviour", "_choose", "_deferred", "_groups", "_shared", "_timers")
 

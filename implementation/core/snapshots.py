@@ -1,4 +1,4 @@
-"""Committed snapshots: what reads return while an append is not committed.
+"""Committed snapshots: the groups and offsets that reads return while appends are not committed.
 
 Groups and offsets change when a record is appended. For each change the older value is kept until
 the append is committed; reads return the oldest. Of a group only its existence is kept: a read of a
@@ -98,21 +98,21 @@ class CommittedSnapshots:
         older.setdefault(partition, deque()).append(offset)
         append.changed.append((group_id, partition))
 
-    def forget(self, appends: Iterable[Append]) -> None:
+    def discard(self, appends: Iterable[Append]) -> None:
         """Drop the values from before these appends, which are the oldest ones."""
         for append in appends:
             for changed in append.changed:
                 if isinstance(changed, str):
-                    _forget(self._older_groups, changed)
+                    _discard(self._older_groups, changed)
                 else:
                     group_id, partition = changed
                     older = self._older_offsets[group_id]
-                    _forget(older, partition)
+                    _discard(older, partition)
                     if not older:
                         del self._older_offsets[group_id]
 
 
-def _forget(older: Older[K, V], key: K) -> None:
+def _discard(older: Older[K, V], key: K) -> None:
     values = older[key]
     values.popleft()
     if not values:

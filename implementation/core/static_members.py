@@ -10,7 +10,7 @@ from groupcheck.implementation.core.log_records import group_record
 from groupcheck.implementation.core.member import Member
 from groupcheck.implementation.core.membership import Membership
 from groupcheck.implementation.core.rebalance import Rebalance
-from groupcheck.implementation.core.shared import Part, Shared, UnexpectedError
+from groupcheck.implementation.core.shared import Component, Shared, UnexpectedError
 from groupcheck.implementation.log.records import Batch
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Request
@@ -30,7 +30,7 @@ class Replacement(NamedTuple):
     skips_assignment: bool
 
 
-class StaticMembers(Part):
+class StaticMembers(Component):
     """Static members of all groups."""
 
     __slots__ = ("_membership", "_rebalance")
@@ -43,7 +43,7 @@ class StaticMembers(Part):
     def validate_member(
         self, group: Group, member_id: str, instance_id: str | None, *, strict: bool = False
     ) -> ErrorCode:
-        """Why the request is not from a current member; NONE if it is.
+        """The error if the request is not from a current member.
 
         A group.instance.id of another member returns FENCED_INSTANCE_ID. An unknown one is an error
         in some versions, or if `strict`.
@@ -71,16 +71,16 @@ class StaticMembers(Part):
             raise UnexpectedError
         leader_id = group.leader_id
         self._replace_id(group, member, new_id)
-        before = _settings_of(member)
+        restored = _settings_of(member)
         self._membership.update(group, member, body, request.request_id)
-        # One version reads the values to restore after it has changed them.
-        known = before if self._behaviour.failed_appends_roll_back else _settings_of(member)
+        if not self._behaviour.failed_appends_roll_back:
+            # This version reads the values to restore after it has changed them.
+            restored = _settings_of(member)
         if group.state is GroupState.COMPLETING_REBALANCE:
             self._rebalance.prepare(group)
         elif group.state is GroupState.STABLE and self._selects_the_same(group):
             skips = request.api_version >= self._behaviour.skip_assignment_since
-            replacement = Replacement(group, member, old_id, new_id, leader_id, *known, skips)
-            self._append(replacement)
+            self._append(Replacement(group, member, old_id, new_id, leader_id, *restored, skips))
         else:
             self._rebalance.prepare_or_complete(group)
 
@@ -109,7 +109,7 @@ class StaticMembers(Part):
         completed = self._appended(replacement)
         batch = Batch((group_record(group, assignments),))
         self._shared.append_and_wait(
-            group.partition, batch, completed, lambda error: self._answer_lost(replacement, error)
+            group.partition, batch, completed, lambda error: self._answer_failed(replacement, error)
         )
 
     def _appended(self, replacement: Replacement) -> Callable[[ErrorCode], None]:
@@ -129,8 +129,7 @@ class StaticMembers(Part):
         group = replacement.group
         if not self._is_current(replacement):
             return
-        leads = replacement.skips_assignment and group.leader_id == replacement.new_id
-        if leads and group.state is GroupState.PREPARING_REBALANCE:
+        if _lists_members(replacement) and group.state is GroupState.PREPARING_REBALANCE:
             # Members have not chosen a protocol yet, and Kafka throws.
             return
         self._shared.answer(group.unpark_join(replacement.member), self._response(replacement))
@@ -141,8 +140,8 @@ class StaticMembers(Part):
             return True
         return replacement.group.members.get(replacement.new_id) is replacement.member
 
-    def _answer_lost(self, replacement: Replacement, error: ErrorCode) -> None:
-        """Answer the member's parked JoinGroup with the error of a lost append."""
+    def _answer_failed(self, replacement: Replacement, error: ErrorCode) -> None:
+        """Answer the member's parked JoinGroup with the error of a deferred append."""
         if self._is_current(replacement):
             self._shared.answer(
                 replacement.group.unpark_join(replacement.member), _error(replacement, error)
@@ -151,7 +150,7 @@ class StaticMembers(Part):
     @staticmethod
     def _response(replacement: Replacement) -> kafka.JoinGroupResponse:
         group = replacement.group
-        leads = replacement.skips_assignment and group.leader_id == replacement.new_id
+        lists_members = _lists_members(replacement)
         return kafka.JoinGroupResponse(
             ErrorCode.NONE,
             group.generation_id,
@@ -159,8 +158,8 @@ class StaticMembers(Part):
             group.protocol_name,
             (group.leader_id if replacement.skips_assignment else replacement.leader_id) or "",
             replacement.new_id,
-            group.listed_members() if leads else (),
-            leads,
+            group.listed_members() if lists_members else (),
+            lists_members,
         )
 
     def _roll_back(self, replacement: Replacement, error: ErrorCode) -> None:
@@ -175,6 +174,11 @@ class StaticMembers(Part):
             return
         self._replace_id(group, member, replacement.old_id)
         self._shared.answer(request_id, _error(replacement, error))
+
+
+def _lists_members(replacement: Replacement) -> bool:
+    """Whether the response lists the members, because the leader was replaced (KIP-814)."""
+    return replacement.skips_assignment and replacement.group.leader_id == replacement.new_id
 
 
 def _error(replacement: Replacement, error: ErrorCode) -> kafka.JoinGroupResponse:

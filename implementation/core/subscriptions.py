@@ -21,28 +21,28 @@ class UnreadableError(ValueError):
     """Bytes that are not a consumer's metadata."""
 
 
-def subscribed_topics(offers: Iterable[bytes]) -> frozenset[str] | None:
+def subscribed_topics(metadata: Iterable[bytes]) -> frozenset[str] | None:
     """The topics of all metadata together; None if one of them cannot be read."""
     try:
         # Most members of a group have the same metadata: read each value once.
-        return frozenset(name for offer in set(offers) for name in _topics(offer))
+        return frozenset(topic for value in set(metadata) for topic in _topics(value))
     except (UnreadableError, StructError, UnicodeDecodeError):
         return None
 
 
-def _topics(offer: bytes) -> list[str]:
-    (count,) = _INT32.unpack_from(offer, _INT16.size)
+def _topics(metadata: bytes) -> list[str]:
+    (count,) = _INT32.unpack_from(metadata, _INT16.size)
     if count < 0:
         raise UnreadableError
     at = _INT16.size + _INT32.size
     topics = []
     for _ in range(count):
-        (length,) = _INT16.unpack_from(offer, at)
+        (length,) = _INT16.unpack_from(metadata, at)
         at += _INT16.size + length
-        if length < 0 or at > len(offer):
+        if length < 0 or at > len(metadata):
             raise UnreadableError
-        topics.append(offer[at - length : at].decode())
-    (length,) = _INT32.unpack_from(offer, at)
-    if at + _INT32.size + length > len(offer):
+        topics.append(metadata[at - length : at].decode())
+    (length,) = _INT32.unpack_from(metadata, at)
+    if at + _INT32.size + length > len(metadata):
         raise UnreadableError
     return topics

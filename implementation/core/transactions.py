@@ -9,13 +9,13 @@ from groupcheck.implementation.core.deferred import marker_error
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.offsets import NotAppendedError, Offsets
 from groupcheck.implementation.core.preconditions import Preconditions
-from groupcheck.implementation.core.shared import Part, Shared
+from groupcheck.implementation.core.shared import Component, Shared
 from groupcheck.implementation.core.snapshots import GroupOffset
 from groupcheck.implementation.log.records import Batch, Marker
 from groupcheck.model.vocabulary import EndTxnRequest, EndTxnResponse, ErrorCode, Request
 
 
-class Transactions(Part):
+class Transactions(Component):
     """The open transactions of all groups."""
 
     __slots__ = ("_open", "_preconditions")
@@ -56,7 +56,7 @@ class Transactions(Part):
         for name in self._open.get((body.producer_id, partition), ()) if body.committed else ():
             group = self._groups.get(name)
             staged = group.offsets.transactions.get(body.producer_id) if group else None
-            yield from ((name, found) for found in staged or ())
+            yield from ((name, topic_partition) for topic_partition in staged or ())
 
     def append_marker(self, body: EndTxnRequest) -> None:
         """Append a marker that is in the log whichever broker coordinates the group."""
@@ -86,8 +86,8 @@ class Transactions(Part):
                     # The offsets before it have taken effect.
                     return
 
-    def forget(self, partition: int) -> None:
-        """Forget the open transactions of a partition that is not served any more."""
+    def remove_partition(self, partition: int) -> None:
+        """Remove the open transactions of a partition that is unloaded."""
         for key in [key for key in self._open if key[1] == partition]:
             del self._open[key]
 

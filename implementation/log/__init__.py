@@ -1,1 +1,1 @@
-"""The log that groups are kept in: its records, their bytes, and where they are stored."""
+"""The log of groups and offsets: records, their encoding, and storage in memory or in files."""

@@ -1,6 +1,6 @@
 """Record batches as bytes: Kafka's message format v2, and older formats for reading, with aiokafka.
 
-This module knows neither the content of records nor where batches are stored.
+This module does not decode the content of records, and does not access files.
 
 Speed, Python 3.11, one core, batches of one record and of ten: aiokafka's compiled builder and
 reader take 1.1 and 0.2 us a record to write, 0.4 and 0.2 us to read with the CRC; kafka-python, in
@@ -30,16 +30,15 @@ _NO_TIMESTAMP: Final = -1
 _UNLIMITED: Final = (1 << 31) - 1
 
 # The maximum distance of an offset from the first of its segment, and from the first of its batch.
-REACH: Final = (1 << 31) - 1
+MAX_OFFSET_DELTA: Final = (1 << 31) - 1
 ANY_OFFSET: Final = range(1 << 63)
 
 # Base offset, length, leader epoch (in older formats the CRC), magic.
 _HEAD: Final = Struct(">qiib")
 # The length does not count the base offset and itself.
-_UNCOUNTED: Final = 12
-# The minimum length by format. aiokafka's reader must not get less: it reads the header without a
-# check.
-_LEAST: Final = (14, 22, 49)
+_UNCOUNTED_BYTES: Final = 12
+# The minimum length by format: aiokafka's reader does not check the length of the header.
+_MIN_LENGTHS: Final = (14, 22, 49)
 _LEADER_EPOCH_AT: Final = 12
 _OLD_CRC_AT: Final = 12
 _OLD_CHECKED_AT: Final = 16
@@ -78,7 +77,7 @@ class RawBatch(NamedTuple):
     control: bool = False
 
 
-Found: TypeAlias = DefaultRecordBatch | LegacyRecordBatch
+UnparsedBatch: TypeAlias = DefaultRecordBatch | LegacyRecordBatch
 
 
 class Span(NamedTuple):
@@ -87,11 +86,11 @@ class Span(NamedTuple):
     start: int
     end: int
     next_offset: int
-    batch: Found
+    batch: UnparsedBatch
 
 
-class UnsoundError(Exception):
-    """The bytes from this position on are not a batch."""
+class InvalidBatchError(Exception):
+    """The bytes at this position are not a valid batch."""
 
     def __init__(self, position: int, why: str) -> None:
         super().__init__(why)
@@ -121,16 +120,16 @@ def build(batch: RawBatch) -> bytearray:
         data[_CRC_AT:_ATTRIBUTES_AT] = crc.to_bytes(4, "big")
     # The leader epoch: the partition has had one leader only.
     data[_LEADER_EPOCH_AT : _LEADER_EPOCH_AT + 4] = bytes(4)
-    move(data, base_offset)
+    set_base_offset(data, base_offset)
     return data
 
 
-def move(data: bytearray, base_offset: int) -> None:
+def set_base_offset(data: bytearray, base_offset: int) -> None:
     """Set the base offset of a batch."""
     data[0:8] = base_offset.to_bytes(8, "big")
 
 
-def offsets_in(data: bytearray) -> int:
+def offset_count(data: bytearray) -> int:
     """The number of offsets of a batch."""
     last: int = _LAST_OFFSET_DELTA.unpack_from(data, _LAST_OFFSET_DELTA_AT)[0]
     return last + 1
@@ -153,22 +152,22 @@ def spans(data: bytes, base_offset: int) -> Iterator[Span]:
         base_offset: The lowest offset that the first batch may have.
 
     Raises:
-        UnsoundError: The next bytes are not such a batch.
+        InvalidBatchError: The next bytes are not such a batch.
 
     """
     at, size = 0, len(data)
-    offsets = range(base_offset, base_offset + REACH + 1)
+    offsets = range(base_offset, base_offset + MAX_OFFSET_DELTA + 1)
     while at < size:
         span = span_at(data, at, offsets)
         yield span
         at, offsets = span.end, range(span.next_offset, offsets.stop)
 
 
-def whole_from(data: bytes, position: int) -> int | None:
+def next_batch_position(data: bytes, position: int) -> int | None:
     """The position of the first complete batch from a position on, or None.
 
-    After an unreadable batch the position of the next one is unknown, so every byte that may be a
-    batch's magic is tried.
+    After an invalid batch the position of the next one is unknown, so this tries every byte that
+    may be a batch's magic.
     """
     magic_at = _HEAD.size - 1
     # Not in the zeros at the end: zeros alone are not a batch.
@@ -178,7 +177,7 @@ def whole_from(data: bytes, position: int) -> int | None:
         while at != -1:
             try:
                 span_at(data, at - magic_at)
-            except UnsoundError:
+            except InvalidBatchError:
                 at = data.find(magic, at + 1, end)
             else:
                 return at - magic_at
@@ -189,28 +188,28 @@ def span_at(data: bytes, at: int, offsets: range = ANY_OFFSET) -> Span:
     """The batch at a position, whose first offset is in a range.
 
     Raises:
-        UnsoundError: There is none.
+        InvalidBatchError: There is none.
 
     """
     if len(data) - at < _HEAD.size:
-        raise UnsoundError(at, "the head of a batch is cut off")
+        raise InvalidBatchError(at, "a truncated batch header")
     base_offset, length, _, magic = _HEAD.unpack_from(data, at)
-    end = at + _UNCOUNTED + length
+    end = at + _UNCOUNTED_BYTES + length
     if not 0 <= magic <= _MAGIC:
-        raise UnsoundError(at, f"a batch of format {magic}")
-    if length < _LEAST[magic]:
-        raise UnsoundError(at, f"a batch of {length} bytes")
+        raise InvalidBatchError(at, f"a batch of format {magic}")
+    if length < _MIN_LENGTHS[magic]:
+        raise InvalidBatchError(at, f"a batch of {length} bytes")
     if end > len(data):
-        raise UnsoundError(at, f"a batch is cut off {end - len(data)} bytes before its end")
+        raise InvalidBatchError(at, f"a batch without its last {end - len(data)} bytes")
     if base_offset not in offsets:
-        raise UnsoundError(at, f"offset {base_offset} where {offsets.start} comes next")
+        raise InvalidBatchError(at, f"offset {base_offset} where {offsets.start} is expected")
     batch = _checked(data[at:end], magic)
     if batch is None:
-        raise UnsoundError(at, "a batch whose checksum is wrong")
+        raise InvalidBatchError(at, "a batch with a wrong checksum")
     return Span(at, end, max(base_offset + 1, batch.next_offset), batch)
 
 
-def _checked(data: bytes, magic: int) -> Found | None:
+def _checked(data: bytes, magic: int) -> UnparsedBatch | None:
     """The batch, or None if its checksum is wrong."""
     if magic == _MAGIC:
         batch = DefaultRecordBatch(data)
@@ -225,7 +224,7 @@ def _checked(data: bytes, magic: int) -> Found | None:
         return None
 
 
-def parse(batch: Found) -> RawBatch:
+def parse(batch: UnparsedBatch) -> RawBatch:
     """Read the records of a batch.
 
     Raises:

@@ -2,11 +2,11 @@
 
 Sources: `group-coordinator/src/main/resources/common/message/{OffsetCommitKey,OffsetCommitValue,
 GroupMetadataKey,GroupMetadataValue}.json` and `LegacyOffsetCommit{Key,Value}.json` at 4.1;
-GroupMetadataManager.scala at 2.7.2 (:1176-1300 for what is written) and 0.10.
+GroupMetadataManager.scala at 2.7.2 (:1176-1300 for writing) and 0.10.
 
-All versions are read, whatever the profile: 2.7.2 would abandon the whole partition at a version of
-4.1 and serve it as empty. As in Kafka, bytes after the last field are ignored, and the topic id of
-version 4 is dropped.
+All versions are read in every profile: 2.7.2 would stop reading the partition at a version of 4.1
+and serve it as empty. As in Kafka, bytes after the last field and the topic id of version 4 are
+ignored.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from kio.serial.readers import read_int16
 from kio.serial.writers import write_int16
 
 from groupcheck.implementation.log.batches import (
-    Found,
     RawBatch,
     RawRecord,
+    UnparsedBatch,
     build,
     marker_record,
     parse,
@@ -57,7 +57,7 @@ from groupcheck.implementation.log.schemas import (
 
 
 class Format(NamedTuple):
-    """The versions of the values that are written."""
+    """The versions in which values are written."""
 
     offset_commit: int
     group_metadata: int
@@ -127,11 +127,11 @@ _OFFSET_COMMITS: Final = {v: _OFFSET_COMMIT_VALUE.version(v) for v in range(5)}
 _GROUPS: Final = {v: _GROUP_METADATA_VALUE.version(v) for v in range(5)}
 
 
-def encode(record: Record, written: Format) -> tuple[bytes, bytes | None]:
+def encode(record: Record, versions: Format) -> tuple[bytes, bytes | None]:
     """Encode a record's key and value; the value of a tombstone is None.
 
     Raises:
-        UnwritableRecordError: The format cannot hold it.
+        UnwritableRecordError: The format cannot represent it.
 
     """
     value: bytes | None = None
@@ -139,12 +139,12 @@ def encode(record: Record, written: Format) -> tuple[bytes, bytes | None]:
         key = _write(_OFFSET_COMMIT_KEY_WRITTEN, _KEYS[1], record.key)
         if record.value is not None:
             expires = record.value.expire_timestamp_ms != NO_TIMESTAMP
-            version = _EXPIRING if expires else written.offset_commit
+            version = _EXPIRING if expires else versions.offset_commit
             value = _write(version, _OFFSET_COMMITS[version], record.value)
     else:
         key = _write(_GROUP_METADATA_KEY_WRITTEN, _KEYS[2], record.key)
         if record.value is not None:
-            value = _write(written.group_metadata, _GROUPS[written.group_metadata], record.value)
+            value = _write(versions.group_metadata, _GROUPS[versions.group_metadata], record.value)
     return key, value
 
 
@@ -200,7 +200,7 @@ def _read(versions: dict[int, Primitive], value: bytes | None, what: str) -> Any
     version, _ = read_int16(value, 0)
     schema = versions.get(version)
     if schema is None:
-        message = f"{what} of version {version}, which is not known"
+        message = f"{what} of the unknown version {version}"
         raise CorruptRecordError(message)
     return schema.read(value, 2)[0]
 
@@ -235,11 +235,11 @@ class Read(NamedTuple):
     skipped: int
 
 
-def to_bytes(batch: Batch, written: Format, timestamp_ms: int) -> bytearray:
+def to_bytes(batch: Batch, versions: Format, timestamp_ms: int) -> bytearray:
     """Encode a batch, at offset 0.
 
     Raises:
-        UnwritableRecordError: The format cannot hold one of its records, or there are none.
+        UnwritableRecordError: The format cannot represent one of its records, or there are none.
 
     """
     if not batch.records and batch.marker is None:
@@ -250,13 +250,13 @@ def to_bytes(batch: Batch, written: Format, timestamp_ms: int) -> bytearray:
         records = (marker_record(batch.marker, timestamp_ms),)
     else:
         records = tuple(
-            RawRecord(i, timestamp_ms, *encode(record, written))
+            RawRecord(i, timestamp_ms, *encode(record, versions))
             for i, record in enumerate(batch.records)
         )
     return build(RawBatch(records, batch.producer_id, batch.producer_epoch, batch.marker))
 
 
-def from_bytes(found: Found) -> Read:
+def from_bytes(found: UnparsedBatch) -> Read:
     """Decode the records of a batch in a segment.
 
     Raises:

@@ -1,4 +1,4 @@
-"""A log whose appends complete or fail on demand, for tests."""
+"""A log whose appends complete or fail on demand, for tests of deferred responses."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LATE_ERRORS: Final = frozenset(
 
 
 class ControlledLog:
-    """A log whose appends can be held back or made to fail, for tests of what waits for them.
+    """A log whose appends can be held or made to fail.
 
     A held append is in the underlying log at once; only its completion is delayed. An append that
     fails leaves nothing in the log, except with one of `LATE_ERRORS`. Its completion is delayed
@@ -77,10 +77,10 @@ class ControlledLog:
     def release(self) -> None:
         """Complete the held appends in the order of the log, and later ones at once."""
         held, self._held = self._held, None
-        for tell in held or ():
-            tell()
+        for complete in held or ():
+            complete()
 
-    def forget(self) -> None:
+    def discard_held(self) -> None:
         """Drop the held completions: the coordinator has crashed."""
         if self._held is not None:
             self._held = []

@@ -5,7 +5,7 @@ The embedder of the coordinator drives it; it starts no thread:
 - `append` encodes a batch and queues it, on the coordinator's thread; nothing is written yet.
 - `flush` writes the queue, with one fsync for each partition, and returns when it is safe. It
   blocks, so it is for another thread, one call at a time.
-- `complete` reports the results to those who appended, on the coordinator's thread.
+- `complete` calls the callbacks of the appends with the results, on the coordinator's thread.
 
 So the appends of all requests that arrive during one flush share the next:
 
@@ -60,7 +60,7 @@ def _now_ms() -> int:
 
 
 class _Append(NamedTuple):
-    """A queued batch; without data it cannot be written."""
+    """A queued batch; `data` is None if it cannot be encoded."""
 
     partition: int
     data: bytearray | None
@@ -72,16 +72,16 @@ class DirectoryLog:
 
     Args:
         path: The directory; it is created if needed.
-        written: The versions of the records to write: those of a profile (`FORMATS`).
-        refuses_at_once: Whether a batch that cannot be written fails before `append` returns;
-            otherwise it fails in its turn.
+        versions: The versions of the records to write: those of a profile (`FORMATS`).
+        fails_at_once: Whether a batch that cannot be encoded fails before `append` returns;
+            otherwise it fails in the order of the log.
         segment_bytes: A segment is closed, and may be compacted, once it has this size.
         now_ms: The timestamp of records.
         disk: How files are changed.
 
     Raises:
         LogLockedError: Another process uses the directory.
-        LogCorruptError: The stored bytes are not what was written; the message says where.
+        LogCorruptError: The stored bytes are not valid; the message says where.
         LogError: The directory cannot be read or written.
 
     """
@@ -90,15 +90,15 @@ class DirectoryLog:
         self,
         path: Path,
         *,
-        written: Format = FORMATS["2.7"],
-        refuses_at_once: bool = False,
+        versions: Format = FORMATS["2.7"],
+        fails_at_once: bool = False,
         segment_bytes: int = SEGMENT_BYTES,
         now_ms: Callable[[], int] = _now_ms,
         disk: Disk | None = None,
     ) -> None:
         self._path = path
-        self._written = written
-        self._refuses_at_once = refuses_at_once
+        self._versions = versions
+        self._fails_at_once = fails_at_once
         self._segment_bytes = segment_bytes
         self._now_ms = now_ms
         self._disk = disk or Disk()
@@ -139,10 +139,10 @@ class DirectoryLog:
         """Queue a batch; after the next `flush`, `complete` reports its result."""
         data = None
         try:
-            data = to_bytes(batch, self._written, self._now_ms())
+            data = to_bytes(batch, self._versions, self._now_ms())
         except UnwritableRecordError as error:
-            logger.warning("%s-%d: an append was refused: %s", TOPIC, partition, error)
-            if self._refuses_at_once:
+            logger.warning("%s-%d: an append was rejected: %s", TOPIC, partition, error)
+            if self._fails_at_once:
                 completed(ErrorCode.UNKNOWN_SERVER_ERROR)
                 return
         self._waiting += 1
@@ -155,18 +155,15 @@ class DirectoryLog:
             for _ in range(len(self._queued)):
                 append = self._queued.popleft()
                 appends.setdefault(append.partition, []).append(append)
-            # Write all partitions before the first sync: the kernel then does most of the work in
-            # it.
+            # Write all partitions before the first sync, so that it writes most of the data.
             written = {
                 partition: self._write(partition, group) for partition, group in appends.items()
             }
             for partition, group in appends.items():
                 error = self._sync(partition, written[partition])
                 for _, data, completed in group:
-                    refused = data is None
-                    self._done.append(
-                        (completed, ErrorCode.UNKNOWN_SERVER_ERROR if refused else error)
-                    )
+                    result = ErrorCode.UNKNOWN_SERVER_ERROR if data is None else error
+                    self._done.append((completed, result))
 
     def _write(self, partition: int, group: list[_Append]) -> Written | None:
         """Write batches to a partition, all or none."""
@@ -230,9 +227,7 @@ class DirectoryLog:
                 yield batch
         if unknown:
             self.skipped += unknown
-            logger.warning(
-                "%s-%d: passed over %d records of unknown types", TOPIC, partition, unknown
-            )
+            logger.warning("%s-%d: skipped %d records of unknown types", TOPIC, partition, unknown)
 
     def compact(self, dirty: float = _DIRTY) -> None:
         """Compact each partition with at least this share of closed segments not compacted yet.
@@ -243,7 +238,7 @@ class DirectoryLog:
         """
         with self._compacting:
             for number, partition in tuple(self._partitions.items()):
-                if partition.dirt() < dirty:
+                if partition.dirty_ratio() < dirty:
                     continue
                 try:
                     partition.compact()

@@ -12,7 +12,7 @@ class LogLockedError(LogError):
 
 
 class LogCorruptError(LogError):
-    """The stored bytes are not what was written; the message names file and position."""
+    """The stored bytes are not valid; the message names file and position."""
 
 
 class CorruptRecordError(LogError):
@@ -20,8 +20,8 @@ class CorruptRecordError(LogError):
 
 
 class UnknownRecordTypeError(LogError):
-    """A key of an unknown version: a record that does not concern consumer groups."""
+    """A key of an unknown version: a record of another kind than groups and offsets."""
 
 
 class UnwritableRecordError(LogError):
-    """A record that the format cannot hold: a string is too long, or a number out of range."""
+    """A record that the format cannot represent: a string is too long, or a number out of range."""

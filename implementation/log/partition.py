@@ -1,11 +1,11 @@
 """One partition of the log: a folder of segment files.
 
-The files are as Kafka's: `<base offset, 20 digits>.log`, record batches only. The last one is the
+The files are like Kafka's: `<base offset, 20 digits>.log`, record batches only. The last one is the
 active segment, which is appended to; the others are closed, and only they are compacted.
 
 Compaction writes new files next to the old ones (`.cleaned`), syncs them, and then writes a plan
-(the file `compaction`). With the plan, the compaction is decided: after a crash it is completed
-when the folder is opened again.
+(the file `compaction`). Once the plan is written, the compaction takes effect: after a crash it is
+completed when the folder is opened again.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Final, NamedTuple
 
-from groupcheck.implementation.log.batches import move, offsets_in
+from groupcheck.implementation.log.batches import offset_count, set_base_offset
 from groupcheck.implementation.log.errors import LogCorruptError, LogError
 from groupcheck.implementation.log.rewriting import CLEANED, rewrite
 from groupcheck.implementation.log.segments import (
@@ -27,7 +27,7 @@ from groupcheck.implementation.log.segments import (
     Segment,
     Stored,
     batches_of,
-    examine,
+    check_segments,
     segment_path,
 )
 
@@ -60,7 +60,7 @@ class Partition:
         segment_bytes: The active segment is closed once it has this size.
 
     Raises:
-        LogCorruptError: The stored bytes are not what was written.
+        LogCorruptError: The stored bytes are not valid.
         OSError: The folder cannot be read or repaired.
 
     """
@@ -80,16 +80,16 @@ class Partition:
         # Even if it exists: the process that created it may have crashed before this.
         disk.sync_folder(folder.parent)
         self._recover_compaction()
-        self._segments = examine(folder)
+        self._segments = check_segments(folder)
         if self._segments:
             self._reopen(self._segments[-1])
 
     def _recover_compaction(self) -> None:
-        """Complete a compaction that was decided, and discard one that was not."""
+        """Complete a compaction with a plan, and discard one without."""
         plan = self._folder / _PLAN
         if plan.exists():
             try:
-                self._carry_out(_Plan(*map(tuple, json.loads(plan.read_text()))))
+                self._apply_plan(_Plan(*map(tuple, json.loads(plan.read_text()))))
             except (ValueError, TypeError) as error:
                 message = f"{plan} is corrupt: {error}"
                 raise LogCorruptError(message) from error
@@ -122,13 +122,13 @@ class Partition:
         file, active = self._active()
         next_offset = active.next_offset
         for batch in batches:
-            move(batch, next_offset)
-            next_offset += offsets_in(batch)
+            set_base_offset(batch, next_offset)
+            next_offset += offset_count(batch)
         data = b"".join(batches)
         try:
             self._disk.write(file, data, active.size)
         except OSError:
-            self._cut(file, active)
+            self._truncate(file, active)
             raise
         size = active.size + len(data)
         return Written(file, active._replace(size=size, next_offset=next_offset))
@@ -137,13 +137,13 @@ class Partition:
         """Return when the last write is safe.
 
         Raises:
-            OSError: It is not, and is truncated again.
+            OSError: It failed; the write is truncated again.
 
         """
         try:
             self._disk.sync(written.file)
         except OSError:
-            self._cut(written.file, self._segments[-1])
+            self._truncate(written.file, self._segments[-1])
             raise
         with self._lock:
             self._segments[-1] = written.segment
@@ -181,17 +181,17 @@ class Partition:
             raise
         return file
 
-    def _cut(self, file: int, active: Segment) -> None:
+    def _truncate(self, file: int, active: Segment) -> None:
         """Truncate a failed append; if that fails too, accept no more appends."""
         try:
             self._disk.truncate(file, active.size)
             self._disk.sync(file)
         except OSError as error:
-            self._broken = f"{active.path} could not be cut off at byte {active.size}: {error}"
-            logger.exception("%s; it takes no more appends", self._broken)
+            self._broken = f"{active.path} could not be truncated to {active.size} bytes: {error}"
+            logger.exception("%s; it accepts no more appends", self._broken)
 
     def read(self) -> Iterator[Stored]:
-        """All batches that are safe, in the order of the log.
+        """All synced batches, in the order of the log.
 
         Raises:
             LogCorruptError: A file has changed since it was opened.
@@ -204,8 +204,8 @@ class Partition:
             for segment, file in opened:
                 yield from batches_of(segment, file)
 
-    def dirt(self) -> float:
-        """The share of the closed segments that has not been compacted yet, from 0 to 1."""
+    def dirty_ratio(self) -> float:
+        """The share of the closed segments' bytes that is not compacted yet, from 0 to 1."""
         with self._lock:
             closed = self._segments[:-1]
         size = sum(segment.size for segment in closed)
@@ -228,25 +228,25 @@ class Partition:
         if not closed:
             return
         try:
-            self._undecide()
+            self._remove_plan()
             cleaned = rewrite(closed, self._disk, self._segment_bytes)
             self._disk.sync_folder(self._folder)
             plan = _plan(closed, cleaned)
-            self._decide(plan)
+            self._write_plan(plan)
         except (OSError, LogError):
-            self._forget()
+            self._discard_cleaned()
             raise
         with self._lock:
             try:
-                self._carry_out(plan)
+                self._apply_plan(plan)
             except OSError as error:
                 self._broken = f"{self._folder}: a compaction could not be finished: {error}"
                 raise
             self._segments[: len(closed)] = cleaned
             self._compacted_to = self._segments[len(cleaned)].base_offset
 
-    def _decide(self, plan: _Plan) -> None:
-        """Write the plan; once it is safe, the compaction is decided."""
+    def _write_plan(self, plan: _Plan) -> None:
+        """Write the plan; once it is synced, the compaction takes effect."""
         draft = self._folder / _PLAN_DRAFT
         self._disk.remove(draft)
         file = self._disk.create(draft)
@@ -258,8 +258,8 @@ class Partition:
         self._disk.rename(draft, self._folder / _PLAN)
         self._disk.sync_folder(self._folder)
 
-    def _carry_out(self, plan: _Plan) -> None:
-        """Replace files according to a plan, which may be partly carried out."""
+    def _apply_plan(self, plan: _Plan) -> None:
+        """Replace files according to a plan, which may be partly applied."""
         for name in plan.remove:
             self._disk.remove(self._folder / name)
         for name in plan.rename:
@@ -267,17 +267,17 @@ class Partition:
             if cleaned.exists():
                 self._disk.rename(cleaned, self._folder / name)
         self._disk.sync_folder(self._folder)
-        self._undecide()
+        self._remove_plan()
 
-    def _forget(self) -> None:
+    def _discard_cleaned(self) -> None:
         """Remove the files of a compaction that failed."""
         with contextlib.suppress(OSError):
-            self._undecide()
+            self._remove_plan()
             for path in self._folder.glob(f"*{CLEANED}"):
                 self._disk.remove(path)
 
-    def _undecide(self) -> None:
-        """Withdraw a plan, safely: its files must not change while it may take effect."""
+    def _remove_plan(self) -> None:
+        """Remove the plan, and sync: its files must not change while it may take effect."""
         self._disk.remove(self._folder / _PLAN)
         self._disk.sync_folder(self._folder)
 

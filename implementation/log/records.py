@@ -90,7 +90,7 @@ class Marker(Enum):
 
 
 class Batch(NamedTuple):
-    """What one append writes: it is in the log as a whole or not at all.
+    """The records of one append: the log has all of them or none.
 
     With a producer id, the records are in that producer's open transaction; with a `marker` there
     are no records, and the transaction ends.

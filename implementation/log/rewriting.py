@@ -1,4 +1,4 @@
-"""Writes compacted segments next to the closed ones. `partition` puts them in their place."""
+"""Writes compacted segments next to the closed ones; `partition` replaces those."""
 
 from __future__ import annotations
 
@@ -8,46 +8,46 @@ from pathlib import Path
 from typing import Final
 
 from groupcheck.implementation.log.batches import (
-    REACH,
+    MAX_OFFSET_DELTA,
     RawBatch,
     RawRecord,
     build,
-    offsets_in,
+    offset_count,
     parse,
 )
-from groupcheck.implementation.log.compaction import Shape, survivors
+from groupcheck.implementation.log.compaction import BatchKeys, retained_records
 from groupcheck.implementation.log.errors import CorruptRecordError, LogCorruptError
 from groupcheck.implementation.log.records import NO_PRODUCER_ID
 from groupcheck.implementation.log.segments import Disk, Segment, batches_of, segment_path
 
 CLEANED: Final = ".cleaned"
 
-# Consecutive plain records are merged into batches of this many: in a batch of its own a record
-# takes 61 bytes more, and twice the time to read.
+# Consecutive plain records are merged into batches of this size: a batch for each record takes 61
+# bytes more, and twice the time to read.
 _MERGED: Final = 500
 
-# The two versions of an offset's key name the same offset: they must count as one.
+# The two versions of an offset's key identify the same offset.
 _OLD_OFFSET_KEY: Final = b"\0\0"
 _OFFSET_KEY: Final = b"\0\1"
 
 
 def rewrite(closed: Sequence[Segment], disk: Disk, segment_bytes: int) -> list[Segment]:
-    """Write the records that compaction keeps into files with the suffix `.cleaned`.
+    """Write the records that compaction retains into files with the suffix `.cleaned`.
 
-    Records keep their offsets. Only their keys are read, so records of unknown types are kept like
-    all others.
+    Records keep their offsets. Only their keys are read, so records of unknown types are retained
+    like all others.
 
     Raises:
         OSError: The files could not be written.
         LogCorruptError: A batch cannot be read.
 
     """
-    places = survivors([_shape(batch) for batch in _batches(closed)])
+    retained = retained_records([_keys_of(batch) for batch in _batches(closed)])
     writer = _Writer(closed[0].path.parent, disk, segment_bytes)
     try:
-        for batch, kept in zip(_batches(closed), places, strict=True):
-            if kept:
-                writer.add(batch._replace(records=tuple(batch.records[place] for place in kept)))
+        for batch, indexes in zip(_batches(closed), retained, strict=True):
+            if indexes:
+                writer.add(batch._replace(records=tuple(batch.records[i] for i in indexes)))
         return writer.finish()
     finally:
         writer.close()
@@ -64,16 +64,16 @@ def _batches(closed: Sequence[Segment]) -> Iterator[RawBatch]:
                 raise LogCorruptError(message) from error
 
 
-def _shape(batch: RawBatch) -> Shape:
+def _keys_of(batch: RawBatch) -> BatchKeys:
     """The keys of a batch's records; a control batch of another kind has none."""
     if batch.control:
-        return Shape((), batch.producer_id, batch.marker)
+        return BatchKeys((), batch.producer_id, batch.marker)
     records = tuple((_identity(record.key), record.value is None) for record in batch.records)
-    return Shape(records, batch.producer_id)
+    return BatchKeys(records, batch.producer_id)
 
 
 def _identity(key: bytes | None) -> bytes | None:
-    """A key, whichever of its two versions it has."""
+    """A key in the newer of its two versions."""
     if key is not None and key.startswith(_OLD_OFFSET_KEY):
         return _OFFSET_KEY + key[2:]
     return key
@@ -98,13 +98,14 @@ class _Writer:
             return
         for record in batch.records:
             if self._plain and (
-                len(self._plain) == _MERGED or record.offset - self._plain[0].offset > REACH
+                len(self._plain) == _MERGED
+                or record.offset - self._plain[0].offset > MAX_OFFSET_DELTA
             ):
                 self._write_plain()
             self._plain.append(record)
 
     def finish(self) -> list[Segment]:
-        """Write the rest, and return the segments when they are safe."""
+        """Write the remaining records, and return the segments when they are synced."""
         self._write_plain()
         self._end_segment()
         return self._segments
@@ -127,8 +128,8 @@ class _Writer:
         base_offset = batch.records[0].offset
         if self._file is not None:
             last = self._segments[-1]
-            reached = batch.records[-1].offset - last.base_offset > REACH
-            if reached or last.size >= self._segment_bytes:
+            too_far = batch.records[-1].offset - last.base_offset > MAX_OFFSET_DELTA
+            if too_far or last.size >= self._segment_bytes:
                 self._end_segment()
         if self._file is None:
             path = segment_path(self._folder, base_offset)
@@ -139,11 +140,11 @@ class _Writer:
         last = self._segments[-1]
         self._disk.write(self._file, data, last.size)
         self._segments[-1] = last._replace(
-            size=last.size + len(data), next_offset=base_offset + offsets_in(data)
+            size=last.size + len(data), next_offset=base_offset + offset_count(data)
         )
 
     def _end_segment(self) -> None:
-        """Return when the last segment is safe."""
+        """Sync and close the last segment."""
         if self._file is not None:
             self._disk.sync(self._file)
             self.close()

@@ -1,4 +1,4 @@
-"""Segment files: their names, their changes, and the check of their content at the start."""
+"""Segment files: their names, the system calls on them, and the check when they are opened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO, Final, NamedTuple
 
-from groupcheck.implementation.log.batches import Found, UnsoundError, spans, whole_from
+from groupcheck.implementation.log.batches import (
+    InvalidBatchError,
+    UnparsedBatch,
+    next_batch_position,
+    spans,
+)
 from groupcheck.implementation.log.errors import LogCorruptError
 
 logger: Final = logging.getLogger(__name__)
@@ -26,7 +31,7 @@ class Segment(NamedTuple):
 
 
 class Disk:
-    """The system calls that change files, not reads: tests make each of them fail or crash."""
+    """The system calls that change files; tests make each of them fail or crash."""
 
     def make_folder(self, path: Path) -> None:
         """Make a folder."""
@@ -48,7 +53,7 @@ class Disk:
         os.ftruncate(file, size)
 
     def sync(self, file: int) -> None:
-        """Return when all that was written to a file would survive a power failure."""
+        """Return when all writes to a file would survive a power failure."""
         os.fsync(file)
 
     def rename(self, path: Path, to: Path) -> None:
@@ -73,7 +78,7 @@ class Stored(NamedTuple):
 
     path: Path
     position: int
-    batch: Found
+    batch: UnparsedBatch
 
 
 def batches_of(segment: Segment, file: BinaryIO) -> Iterator[Stored]:
@@ -88,7 +93,7 @@ def batches_of(segment: Segment, file: BinaryIO) -> Iterator[Stored]:
     try:
         for start, _, _, batch in spans(data, segment.base_offset):
             yield Stored(segment.path, start, batch)
-    except UnsoundError as error:
+    except InvalidBatchError as error:
         message = f"{segment.path} is corrupt at byte {error.position}: {error}"
         raise LogCorruptError(message) from error
 
@@ -98,7 +103,7 @@ def segment_path(folder: Path, base_offset: int) -> Path:
     return folder / f"{base_offset:020}{SUFFIX}"
 
 
-def examine(folder: Path) -> list[Segment]:
+def check_segments(folder: Path) -> list[Segment]:
     """The segments of a folder in their order.
 
     The last file may be longer than its `size`: its writer may have stopped in an append.
@@ -111,31 +116,31 @@ def examine(folder: Path) -> list[Segment]:
     paths = sorted(path for path in folder.iterdir() if path.suffix == SUFFIX)
     next_offset = 0
     for path in paths:
-        segment = _examine_segment(path, next_offset, is_last=path is paths[-1])
+        segment = _check_segment(path, next_offset, is_last=path is paths[-1])
         segments.append(segment)
         next_offset = segment.next_offset
     return segments
 
 
-def _examine_segment(path: Path, least_offset: int, *, is_last: bool) -> Segment:
-    """A segment up to its last sound batch."""
+def _check_segment(path: Path, min_offset: int, *, is_last: bool) -> Segment:
+    """A segment up to its last valid batch."""
     try:
         base_offset = int(path.stem)
     except ValueError:
-        message = f"{path} has no offset for a name"
+        message = f"the name of {path} is not an offset"
         raise LogCorruptError(message) from None
-    if base_offset < least_offset:
-        message = f"{path} begins at offset {base_offset}, where {least_offset} comes next"
+    if base_offset < min_offset:
+        message = f"{path} begins at offset {base_offset}, where {min_offset} is expected"
         raise LogCorruptError(message)
     data = path.read_bytes()
     size, next_offset = 0, base_offset
     try:
         for span in spans(data, base_offset):
             size, next_offset = span.end, span.next_offset
-    except UnsoundError as error:
-        _refuse_unless_torn(path, data, error, is_last=is_last)
+    except InvalidBatchError as error:
+        _check_is_torn(path, data, error, is_last=is_last)
         logger.warning(
-            "%s: the last %d bytes were not written whole and are cut off, at byte %d (%s)",
+            "%s: the last %d bytes are an incomplete append and are truncated, at byte %d (%s)",
             path,
             len(data) - size,
             size,
@@ -144,18 +149,18 @@ def _examine_segment(path: Path, least_offset: int, *, is_last: bool) -> Segment
     return Segment(path, base_offset, size, next_offset)
 
 
-def _refuse_unless_torn(path: Path, data: bytes, error: UnsoundError, *, is_last: bool) -> None:
-    """Accept only what an interrupted append leaves: unsound bytes with nothing after them.
+def _check_is_torn(path: Path, data: bytes, error: InvalidBatchError, *, is_last: bool) -> None:
+    """Accept invalid bytes only at the end of the log, where an interrupted append leaves them.
 
     Raises:
         LogCorruptError: A batch or a segment follows.
 
     """
-    found = f"{path} is corrupt at byte {error.position}: {error}"
+    message = f"{path} is corrupt at byte {error.position}: {error}"
     if not is_last:
-        message = f"{found}; there are later segments"
+        message += "; there are later segments"
         raise LogCorruptError(message)
-    whole = whole_from(data, error.position)
-    if whole is not None:
-        message = f"{found}; there is a whole batch at byte {whole}"
+    position = next_batch_position(data, error.position)
+    if position is not None:
+        message += f"; there is a complete batch at byte {position}"
         raise LogCorruptError(message)

@@ -72,44 +72,45 @@ class Broker:
             "EndTxn": transactions.end,
         }
 
-        def ask(call: Call) -> None:
+        def forward(call: Call) -> None:
             offsets.ask(call, call.body, call.reply)
 
-        # The other requests go to the coordinator as they are.
-        self._handlers = {api: own.get(api, ask) for api in self.served}
+        # The other requests go to the coordinator unchanged.
+        self._handlers = {api: own.get(api, forward) for api in self.served}
 
     def handle(self, frame: bytes, client: Client, send: Send, fail: Fail) -> None:
         """Handle a request, given without its length.
 
-        `send` is called once, now or later, or `fail` if the response cannot be encoded.
+        The handler calls `send` once, now or later, or `fail` if the response cannot be encoded.
 
         Raises:
             MalformedFrameError: the frame is not a request.
             UnservedError: the API or version is not served.
         """
-        began = codec.start(frame)
-        api = API_NAMES.get(began.api_key, "")
-        version = began.api_version
+        header = codec.start(frame)
+        api = API_NAMES.get(header.api_key, "")
+        version, correlation_id = header.api_version, header.correlation_id
         versions = self.served.get(api)
         if versions is None:
-            msg = f"API key {began.api_key} is not served"
+            msg = f"API key {header.api_key} is not served"
             raise UnservedError(msg)
         if not versions.oldest <= version <= versions.newest:
             if api == VERSIONS:
-                send(codec.encode(api, 0, began.correlation_id, self._metadata.too_new()))
+                response = self._metadata.unsupported_version()
+                send(codec.encode(api, 0, correlation_id, response))
                 return
             msg = f"{api} version {version} is not served"
             raise UnservedError(msg)
-        asked = codec.decode(api, version, frame)
+        request = codec.decode(api, version, frame)
 
         def reply(record: object) -> None:
-            answer = None
+            response = None
             if record is not None:
                 try:
-                    answer = codec.encode(api, version, began.correlation_id, record)
+                    response = codec.encode(api, version, correlation_id, record)
                 except Exception as error:  # noqa: BLE001 - other requests that the same call answers go on
                     fail(error)
                     return
-            send(answer)
+            send(response)
 
-        self._handlers[api](Call(api, version, asked.client_id, client, asked.body, reply))
+        self._handlers[api](Call(api, version, request.client_id, client, request.body, reply))

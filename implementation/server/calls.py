@@ -1,4 +1,4 @@
-"""What a handler gets: one request, the client that sent it, and how to reply."""
+"""The arguments of a handler: one request, the client that sent it, and its reply callback."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ Reply = Callable[[Any], None]
 
 
 class Client:
-    """The client of a connection, and the address under which it reached this broker.
+    """The client of a connection, and the address of this broker to which it connected.
 
-    It is `gone` when the connection is lost: its responses are not needed then.
+    Responses are not needed any more once the client `is_disconnected`.
     """
 
-    __slots__ = ("gone", "host", "reached")
+    __slots__ = ("broker_address", "host", "is_disconnected")
 
-    def __init__(self, host: str, reached: tuple[str, int]) -> None:
+    def __init__(self, host: str, broker_address: tuple[str, int]) -> None:
         self.host = host
-        self.reached = reached
-        self.gone = False
+        self.broker_address = broker_address
+        self.is_disconnected = False
 
 
 class Call(NamedTuple):
-    """A request. `reply` is called once, now or later; None means that nothing is sent."""
+    """A request. The handler calls `reply` once, now or later, with None to send nothing."""
 
     api: str
     api_version: int

@@ -1,11 +1,10 @@
 """Decoding of requests and encoding of responses in every served version, with kio.
 
-`fields`, `decoding` and `encoding` map fields to records. kio was chosen over kafka-python's
-protocol package because it encodes as fast and its schemas can be inspected, so that requests can
-be decoded safely. Neither does that by itself: kio is killed by an array that
-announces billions of entries; kafka-python reads a truncated string as if it were complete, and a
-number that does not end keeps it busy for hours. kio does not have the versions that Kafka 4 has
-dropped.
+`decoding` and `encoding` map fields to records. kio replaces kafka-python's protocol package
+because it encodes as fast and its schemas can be inspected, so that requests can be decoded safely.
+Neither package does that by itself: kio allocates as many entries as an array announces;
+kafka-python reads a truncated string as if it were complete, and a number that does not end takes
+it hours. kio does not have the versions that Kafka 4 has dropped.
 """
 
 from __future__ import annotations
@@ -20,8 +19,9 @@ from kio.index import load_request_schema, load_response_schema
 from kio.serial import entity_writer
 from kio.serial.readers import read_nullable_legacy_string
 
+from groupcheck.implementation.log.schemas import Read, tags_size
 from groupcheck.implementation.server import messages
-from groupcheck.implementation.server.decoding import Class, Read, reader, tags_size
+from groupcheck.implementation.server.decoding import Class, reader
 from groupcheck.implementation.server.encoding import to_entity
 from groupcheck.implementation.server.ranges import API_KEYS
 from groupcheck.model import vocabulary as kafka
@@ -44,7 +44,7 @@ class Start(NamedTuple):
     correlation_id: int
 
 
-class Asked(NamedTuple):
+class DecodedRequest(NamedTuple):
     """A request: its client id and its body."""
 
     client_id: str
@@ -63,7 +63,7 @@ def start(frame: bytes) -> Start:
     return Start(*PREFIX.unpack_from(frame))
 
 
-def decode(api: str, api_version: int, frame: bytes) -> Asked:
+def decode(api: str, api_version: int, frame: bytes) -> DecodedRequest:
     """Decode the request in a frame without its length; trailing bytes are ignored, as in Kafka.
 
     Raises:
@@ -79,7 +79,7 @@ def decode(api: str, api_version: int, frame: bytes) -> Asked:
     except Exception as error:  # a reader of garbage may raise any error
         msg = f"{api} version {api_version} that cannot be read ({type(error).__name__})"
         raise MalformedFrameError(msg) from error
-    return Asked(client_id or "", form.convert(body))
+    return DecodedRequest(client_id or "", form.convert(body))
 
 
 def encode(api: str, api_version: int, correlation_id: int, body: Record) -> bytes:
@@ -108,7 +108,7 @@ class _ResponseForm(NamedTuple):
 def _request_form(api: str, api_version: int) -> _RequestForm:
     schema: Any = load_request_schema(API_KEYS[api], api_version)
     read = reader(schema, record_type(api, api_version, "Request"))
-    convert = _READ_OTHERWISE.get((api, api_version), _as_it_is)
+    convert = _REQUEST_CONVERSIONS.get((api, api_version), _as_it_is)
     return _RequestForm(schema.__header_schema__.__flexible__, read, convert)
 
 
@@ -120,8 +120,8 @@ def _response_form(api: str, api_version: int) -> _ResponseForm:
         entity_writer(header)(buffer, header(correlation_id=0))
         after_id = buffer.getvalue()[LENGTH.size :]
     convert = to_entity(record_type(api, api_version, "Response"), schema)
-    if (api, api_version) in _WRITTEN_OTHERWISE:
-        convert = _then(_WRITTEN_OTHERWISE[api, api_version], convert)
+    if (api, api_version) in _RESPONSE_CONVERSIONS:
+        convert = _then(_RESPONSE_CONVERSIONS[api, api_version], convert)
     return _ResponseForm(entity_writer(schema), convert, after_id)
 
 
@@ -159,12 +159,12 @@ def _member_left(record: kafka.LeaveGroupResponse) -> messages.LeaveGroupMemberR
 
 
 # Conversions of old versions.
-_READ_OTHERWISE: Final[dict[tuple[str, int], Callable[[Any], Any]]] = {
+_REQUEST_CONVERSIONS: Final[dict[tuple[str, int], Callable[[Any], Any]]] = {
     ("JoinGroup", 0): _one_timeout,
     ("Metadata", 0): _every_topic,
     **{("LeaveGroup", version): _members_leave for version in range(3)},
 }
-_WRITTEN_OTHERWISE: Final[dict[tuple[str, int], Callable[[Any], Any]]] = {
+_RESPONSE_CONVERSIONS: Final[dict[tuple[str, int], Callable[[Any], Any]]] = {
     ("LeaveGroup", version): _member_left for version in range(3)
 }
 

@@ -12,13 +12,13 @@ from typing import Final, Protocol, cast
 from groupcheck.implementation.server.broker import Broker, UnservedError
 from groupcheck.implementation.server.calls import Client
 from groupcheck.implementation.server.codec import MalformedFrameError
+from groupcheck.implementation.server.maintenance import Notes
 from groupcheck.implementation.server.settings import Limits
-from groupcheck.implementation.server.upkeep import Notes
 
 LENGTH_BYTES: Final = 4
 MOST_UNREAD_BYTES: Final = 64 * 1024  # of further requests while one is in progress
-TURN_S: Final = 0.005  # before another connection's turn
-MOST_UNSENT_BYTES: Final = 256 * 1024  # before a client that does not read gets no more responses
+TURN_S: Final = 0.005  # of one connection, before another's turn
+MOST_UNSENT_BYTES: Final = 256 * 1024  # for a client that does not read; then no more are handled
 
 
 class FrameLengthError(ValueError):
@@ -73,7 +73,7 @@ class Frames:
 
 
 class Shared(Protocol):
-    """What the connections share."""
+    """The broker, the limits and the counts that the connections share."""
 
     broker: Broker
     limits: Limits
@@ -129,17 +129,17 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=MOST_UNSENT_BYTES)
         peer = transport.get_extra_info("peername") or ("", 0)
-        reached = transport.get_extra_info("sockname") or ("", 0)
-        self._client = Client(peer[0], (reached[0], reached[1]))
+        broker_address = transport.get_extra_info("sockname") or ("", 0)
+        self._client = Client(peer[0], (broker_address[0], broker_address[1]))
         self.active_s = asyncio.get_running_loop().time()
         if not self._shared.add(self):
-            self.abort("no shared for another connection")
+            self.abort("too many connections")
 
     def connection_lost(self, exc: Exception | None) -> None:
         """End; the request in progress continues, as in Kafka."""
         del exc
-        self._client.gone = True
-        self._forget()
+        self._client.is_disconnected = True
+        self._drop_frames()
         self._shared.remove(self)
         self._transport = None
 
@@ -148,7 +148,7 @@ class Connection(asyncio.Protocol):
         if self._transport is None:
             return
         if not self._shared.reserve(len(data)):
-            self.abort("requests that are not whole take too much memory")
+            self.abort("incomplete requests take too much memory")
             return
         self._frames.feed(data)
         self._pump()
@@ -166,7 +166,7 @@ class Connection(asyncio.Protocol):
         """Close the connection at once, and log why."""
         if self._transport is not None:
             self._shared.notes.note("closed a connection", f"{self._client.host[:50]}: {why}")
-            self._forget()
+            self._drop_frames()
             self._transport.abort()
             self._transport = None
 
@@ -175,7 +175,7 @@ class Connection(asyncio.Protocol):
         if self._transport is not None:
             self._transport.close()
 
-    def _forget(self) -> None:
+    def _drop_frames(self) -> None:
         self._shared.reserve(-len(self._frames))
         self._frames = Frames(0)
 

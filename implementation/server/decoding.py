@@ -1,23 +1,22 @@
 """Decoding of records, driven by kio's message definitions, for all versions.
 
 kio defines the fields of each version and reads numbers and strings. Its readers of whole messages
-are not used: they allocate as many entries as an array announces, and the process is killed. Here
-an array is read only if there is a byte for each of its entries, and there are not too many.
+are not used, because they do not check the length of an array.
 
 The fields of records and of kio's classes correspond by their names. A record's field that the
-version lacks has its default. A message's field without a record field is
-skipped.
+version lacks has its default. A message's field without a record field is skipped.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
 from kio.serial import readers
+
+from groupcheck.implementation.log.schemas import Read, array_reader, tags_size
 
 Class = Any  # of records, or of kio's messages and their parts
 
@@ -32,8 +31,6 @@ ALIASES: Final = {
     "results": "results_by_topic_v3_and_below",
 }
 
-Read = Callable[[bytes, int], tuple[Any, int]]
-"""Reads the value at a position; returns it with its size in bytes."""
 
 # By the type in Kafka's definitions. Durations are milliseconds, as in the records.
 NUMBERS: Final[dict[str, Read]] = {
@@ -59,15 +56,7 @@ STRINGS: Final[dict[tuple[str, bool, bool], Read]] = {
 
 
 NO_TAGS: Final = b"\0"
-MAX_ENTRIES: Final = 50_000
-
-
-class InvalidLengthError(ValueError):
-    """A length exceeds the remaining bytes, or is negative."""
-
-
-class TooManyEntriesError(ValueError):
-    """An array has more entries than allowed: an entry of one byte may cost a hundred in memory."""
+MAX_ENTRIES: Final = 50_000  # an entry of one byte may cost a hundred bytes of memory
 
 
 class Skipped(NamedTuple):
@@ -136,57 +125,16 @@ def _field_reader(
     entity = entity_in(hint)
     if entity is not None:
         item = reader(entity, record_in(record_hint) or Skipped)
-        return _array_reader(item, nullable=nullable, flexible=flexible)
-    kafka_type = "bytes" if kafka_type == "records" else kafka_type or ""
-    if "tuple" in str(hint):
-        item = NUMBERS.get(kafka_type) or STRINGS[kafka_type, flexible, False]
-        return _array_reader(item, nullable=nullable, flexible=flexible)
-    return NUMBERS.get(kafka_type) or STRINGS[kafka_type, flexible, nullable]
+    elif "tuple" in str(hint):
+        item = _primitive(kafka_type, flexible=flexible, nullable=False)
+    else:
+        return _primitive(kafka_type, flexible=flexible, nullable=nullable)
+    return array_reader(item, flexible=flexible, nullable=nullable, max_entries=MAX_ENTRIES)
 
 
-def _array_reader(read_item: Read, *, nullable: bool, flexible: bool) -> Read:
-    read_length: Read = (
-        readers.read_compact_array_length if flexible else readers.read_legacy_array_length
-    )
-
-    def read(data: bytes, begin: int) -> tuple[tuple[Any, ...] | None, int]:
-        length, size = read_length(data, begin)
-        if nullable and length in {None, -1}:
-            return None, size
-        at = begin + size
-        if length is None or not 0 <= length <= len(data) - at:
-            msg = f"an array length of {length} in {len(data) - at} bytes"
-            raise InvalidLengthError(msg)
-        if length > MAX_ENTRIES:
-            msg = f"an array of {length} entries"
-            raise TooManyEntriesError(msg)
-        items = []
-        for _ in range(length):
-            item, size = read_item(data, at)
-            at += size
-            items.append(item)
-        return tuple(items), at - begin
-
-    return read
-
-
-def tags_size(data: bytes, begin: int) -> int:
-    """The size of the tagged fields at a position; all are skipped.
-
-    Raises:
-        InvalidLengthError: they exceed the remaining bytes.
-    """
-    count, size = readers.read_unsigned_varint(data, begin)
-    at = begin + size
-    for _ in range(count):
-        _, size = readers.read_unsigned_varint(data, at)
-        at += size
-        length, size = readers.read_unsigned_varint(data, at)
-        at += size + length
-        if at > len(data):
-            msg = f"a tagged field length of {length} bytes"
-            raise InvalidLengthError(msg)
-    return at - begin
+def _primitive(kafka_type: str | None, *, flexible: bool, nullable: bool) -> Read:
+    name = "bytes" if kafka_type == "records" else kafka_type or ""
+    return NUMBERS.get(name) or STRINGS[name, flexible, nullable]
 
 
 def wire_names(name: str) -> tuple[str, ...]:
@@ -196,17 +144,19 @@ def wire_names(name: str) -> tuple[str, ...]:
 
 def record_in(hint: object) -> Class | None:
     """The record class in a field of type `tuple[Record, ...]` (or `| None`), if any."""
-    return _held(hint, "_fields")
+    return _argument(hint, "_fields")
 
 
 def entity_in(hint: object) -> Class | None:
     """The class of kio in a field of such a type, if any."""
-    return _held(hint, "__dataclass_fields__")
+    return _argument(hint, "__dataclass_fields__")
 
 
-def _held(hint: object, mark: str) -> Class | None:
+def _argument(hint: object, attribute: str) -> Class | None:
+    """The first type argument, at any depth, that is a class with this attribute."""
     for arg in get_args(hint):
-        found = arg if isinstance(arg, type) and hasattr(arg, mark) else _held(arg, mark)
+        is_found = isinstance(arg, type) and hasattr(arg, attribute)
+        found = arg if is_found else _argument(arg, attribute)
         if found is not None:
             return found
     return None

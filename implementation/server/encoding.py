@@ -40,7 +40,7 @@ def to_entity(record_type: Class, entity_type: Class) -> Take:
         if field.name in sources:
             given.append((field.name, _getter(sources[field.name], hint, record_type)))
         elif field.default is MISSING:
-            empty[field.name] = _nothing(hint)
+            empty[field.name] = _empty_value(hint)
 
     def make(record: Record) -> Entity:
         values = {name: get(record) for name, get in given}
@@ -69,7 +69,7 @@ def _getter(name: str, wire_hint: object, record_type: Class) -> Take:
     return items
 
 
-def _nothing(hint: object) -> object:
+def _empty_value(hint: object) -> object:
     """The empty value of a field type without a default."""
     if isinstance(hint, UnionType) and NoneType in get_args(hint):
         return None

@@ -1,8 +1,8 @@
 """Creates the coordinator and runs it on the event loop's clock: requests in, responses out.
 
 If its log is in a directory, the appends of all requests in one turn of the loop share a flush, and
-the coordinator accepts nothing until that is over. So requests and commits have one order, which
-can be recorded and checked.
+the coordinator accepts no request until the flush has finished. So requests and commits have one
+order, which can be recorded and checked.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Answered = Callable[[ResponseBody], None]
 HERE: Final = Client("127.0.0.1", ("", 0))  # this broker as its own client
 NO_CLIENT: Final[tuple[Answered, Client]] = (lambda _body: None, HERE)
 MIN_WAITING: Final = 1_024
-MARGIN_S: Final = 0.0005  # by which a timer is surely due when it is looked at
+MARGIN_S: Final = 0.0005  # after a deadline, so that the timer is due when the loop calls
 
 
 class Embedded(NamedTuple):
@@ -93,8 +93,8 @@ def embed(config: Config, profile: str, data_dir: Path | None = None) -> Embedde
 
 
 def _disk(data_dir: Path, behaviour: Behaviour) -> DirectoryLog:
-    written = FORMATS[behaviour.name]
-    return DirectoryLog(data_dir, written=written, refuses_at_once=behaviour.defers_responses)
+    versions = FORMATS[behaviour.name]
+    return DirectoryLog(data_dir, versions=versions, fails_at_once=behaviour.defers_responses)
 
 
 class Groups:
@@ -118,7 +118,7 @@ class Groups:
         self._log = embedded.disk
         self._storing: asyncio.Task[None] | None = None
         self._flushing = False  # while the log is flushed
-        self._queued: deque[Callable[[], None]] = deque()  # requests that came meanwhile
+        self._queued: deque[Callable[[], None]] = deque()  # requests during a flush
         self._loop = loop
         self._recording = recording
         self._began_s = loop.time()
@@ -140,7 +140,7 @@ class Groups:
     ) -> None:
         """Send a request to the coordinator; `answered` is called now, later or never.
 
-        Never, because a member that repeats its JoinGroup is answered once, as in Kafka.
+        Never, because a member that repeats its JoinGroup gets one response, as in Kafka.
         """
         if self._flushing:
             self._queued.append(partial(self.ask, body, api_version, answered, client_id, client))
@@ -156,7 +156,7 @@ class Groups:
             self._continue()
 
     def cleanup(self) -> None:
-        """Remove what has expired."""
+        """Remove expired offsets and groups."""
         if self._flushing:
             self._queued.append(self.cleanup)
             return
@@ -166,16 +166,16 @@ class Groups:
         finally:
             self._continue()
 
-    def _handle_result(self, responses: Sequence[Response], what: Request | str) -> None:
+    def _handle_result(self, responses: Sequence[Response], given: Request | str) -> None:
         """Record an input of the coordinator, a request or a fault, and deliver the responses."""
         if self._recording is not None and self._watched.has_failed:
-            self._recording.stop("an append has failed, which no recording can tell")
+            self._recording.stop("an append has failed, which a recording cannot represent")
             self._recording = None
         if self._recording is not None:
-            if isinstance(what, Request):
-                self._recording.request(what)
+            if isinstance(given, Request):
+                self._recording.request(given)
             else:
-                self._recording.fault(what)
+                self._recording.fault(given)
         self._deliver(responses)
 
     def _continue(self) -> None:
@@ -186,9 +186,10 @@ class Groups:
             self._set_timer()
 
     async def _store(self, log: DirectoryLog) -> None:
-        """Flush what was appended in this turn of the loop, and report the results.
+        """Flush the appends of this turn of the loop, and report the results.
 
-        What these append in turn is flushed, too, before the next request: one release.
+        The appends that these results cause are flushed too, before the next request, so that the
+        recording has one release.
         """
         self._flushing = True
         try:
@@ -228,7 +229,7 @@ class Groups:
         return self._coordinator.now_ms - self._began_ms
 
     def _deliver(self, responses: Sequence[Response]) -> None:
-        """Record all responses before the first is delivered, which may cause another request."""
+        """Record all responses before delivering the first, which may cause another request."""
         if self._recording is not None:
             for response in responses:
                 self._recording.response(response)
@@ -237,15 +238,18 @@ class Groups:
             answered(response.body)
 
     def _wait(self, request_id: int, answered: Answered, client: Client) -> None:
-        """Remember a request's client, and forget lost clients before there are too many."""
+        """Remember a request's client; above a limit, remove disconnected clients first."""
         if len(self._waiting) >= self._most_waiting:
-            kept = {number: each for number, each in self._waiting.items() if not each[1].gone}
-            self._waiting = kept
-            self._most_waiting = max(MIN_WAITING, 2 * len(kept))
+            self._waiting = {
+                request_id: (callback, waiting_client)
+                for request_id, (callback, waiting_client) in self._waiting.items()
+                if not waiting_client.is_disconnected
+            }
+            self._most_waiting = max(MIN_WAITING, 2 * len(self._waiting))
         self._waiting[request_id] = (answered, client)
 
     def _set_timer(self) -> None:
-        """Wake up when the coordinator's next timer is due, or would be if it were not moved."""
+        """Set the loop's timer to the coordinator's next deadline, unless it is set earlier."""
         deadline_ms = self._coordinator.next_deadline_ms
         if deadline_ms is None:
             return

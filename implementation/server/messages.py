@@ -1,4 +1,4 @@
-"""Messages of the APIs around a group, as typed records in the style of the vocabulary.
+"""The messages of the other APIs that clients need, as typed records like those of the vocabulary.
 
 They have no versions, and only the fields that this broker reads or sets. Field names are those of
 Kafka's message definitions in snake case.
@@ -10,11 +10,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    OffsetFetchRequestTopic,
-    OffsetFetchResponseTopic,
-)
+from groupcheck.model.vocabulary import ErrorCode, OffsetFetchRequestTopic, OffsetFetchResponseTopic
 
 # Kafka's error codes that no coordinator returns (Errors.java).
 OFFSET_OUT_OF_RANGE: Final = ErrorCode(1)

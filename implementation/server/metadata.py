@@ -35,7 +35,7 @@ class Metadata:
         """Answer ApiVersions."""
         call.reply(messages.ApiVersionsResponse(ErrorCode.NONE, self._versions))
 
-    def too_new(self) -> messages.ApiVersionsResponse:
+    def unsupported_version(self) -> messages.ApiVersionsResponse:
         """The version 0 response to a version that is not served (KIP-511)."""
         own = tuple(v for v in self._versions if v.api_key == API_KEYS["ApiVersions"])
         return messages.ApiVersionsResponse(ErrorCode.UNSUPPORTED_VERSION, own)
@@ -48,7 +48,7 @@ class Metadata:
         else:
             names = list(dict.fromkeys(topic.name for topic in body.topics))
         create = body.topics is not None and body.allow_auto_topic_creation
-        host, port = call.client.reached
+        host, port = call.client.broker_address
         call.reply(
             messages.MetadataResponse(
                 (messages.MetadataResponseBroker(NODE_ID, host, port),),
@@ -65,12 +65,14 @@ class Metadata:
             return messages.MetadataResponseTopic(error.error_code, name)
         if not partitions:
             return messages.MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
-        here = (NODE_ID,)
-        partitions_here = (
-            messages.MetadataResponsePartition(ErrorCode.NONE, index, NODE_ID, 0, here, here)
+        replicas = (NODE_ID,)
+        described = (
+            messages.MetadataResponsePartition(
+                ErrorCode.NONE, index, NODE_ID, 0, replicas, replicas
+            )
             for index in range(len(partitions))
         )
-        return messages.MetadataResponseTopic(ErrorCode.NONE, name, tuple(partitions_here))
+        return messages.MetadataResponseTopic(ErrorCode.NONE, name, tuple(described))
 
     def _partitions(self, name: str, *, create: bool) -> list[Partition]:
         if create:
@@ -80,7 +82,7 @@ class Metadata:
     def find_coordinator(self, call: Call) -> None:
         """Answer FindCoordinator: this broker, for every key."""
         body: messages.FindCoordinatorRequest = call.body
-        host, port = call.client.reached
+        host, port = call.client.broker_address
         error = ErrorCode.NONE if body.key_type in KEY_TYPES else ErrorCode.INVALID_REQUEST
         here = (-1, "", -1) if error else (NODE_ID, host, port)
         coordinators = tuple(
@@ -91,11 +93,13 @@ class Metadata:
     def describe_configs(self, call: Call) -> None:
         """Answer DescribeConfigs: the broker's settings; topics have none of their own."""
         body: messages.DescribeConfigsRequest = call.body
-        asked = dict.fromkeys(body.resources)
-        call.reply(messages.DescribeConfigsResponse(tuple(map(self._configs, asked))))
+        resources = dict.fromkeys(body.resources)
+        call.reply(messages.DescribeConfigsResponse(tuple(map(self._configs, resources))))
 
-    def _configs(self, asked: messages.DescribeConfigsResource) -> messages.DescribeConfigsResult:
-        kind, name = asked.resource_type, asked.resource_name
+    def _configs(
+        self, resource: messages.DescribeConfigsResource
+    ) -> messages.DescribeConfigsResult:
+        kind, name = resource.resource_type, resource.resource_name
         if kind != BROKER_RESOURCE or name not in {"", str(NODE_ID)}:
             return messages.DescribeConfigsResult(ErrorCode.INVALID_REQUEST, kind, name)
         default = Settings().kafka_names()
@@ -107,6 +111,6 @@ class Metadata:
                 config_source=DEFAULT_CONFIG if value == default[setting] else STATIC_BROKER_CONFIG,
             )
             for setting, value in self._settings.kafka_names().items()
-            if asked.configuration_keys is None or setting in asked.configuration_keys
+            if resource.configuration_keys is None or setting in resource.configuration_keys
         )
         return messages.DescribeConfigsResult(ErrorCode.NONE, kind, name, configs)

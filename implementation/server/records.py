@@ -44,20 +44,20 @@ class Reading:
         call.reply(messages.ListOffsetsResponse(tuple(topics)))
 
     def _offset(
-        self, topic: str, asked: messages.ListOffsetsPartition, *, committed: bool
+        self, topic: str, requested: messages.ListOffsetsPartition, *, committed: bool
     ) -> messages.ListOffsetsPartitionResponse:
-        index = asked.partition_index
+        index = requested.partition_index
         partition = self._topics.partition(topic, index)
         if partition is None:
             unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
             return messages.ListOffsetsPartitionResponse(index, unknown)
         timestamp = -1
-        if asked.timestamp == LATEST:
+        if requested.timestamp == LATEST:
             offset = partition.stable_offset if committed else partition.end_offset
-        elif asked.timestamp == EARLIEST:
+        elif requested.timestamp == EARLIEST:
             offset = partition.start_offset
         else:
-            timestamp, offset = partition.offset_at(asked.timestamp)
+            timestamp, offset = partition.offset_at(requested.timestamp)
         return messages.ListOffsetsPartitionResponse(index, ErrorCode.NONE, timestamp, offset, 0)
 
     def fetch(self, call: Call) -> None:
@@ -69,7 +69,7 @@ class Reading:
         if body.session_id:
             call.reply(messages.FetchResponse(messages.FETCH_SESSION_ID_NOT_FOUND))
             return
-        _Fetch(self._topics, call).look()
+        _Fetch(self._topics, call).try_answer()
 
 
 class _Fetch:
@@ -83,22 +83,20 @@ class _Fetch:
         self._body: messages.FetchRequest = call.body
         self._timer: asyncio.TimerHandle | None = None
 
-    def look(self) -> None:
+    def try_answer(self) -> None:
         """Answer if there are enough records; otherwise wait."""
-        left = min(self._body.max_bytes, MOST_BYTES)
-        found, complete = [], False
-        size = 0
+        max_bytes = min(self._body.max_bytes, MOST_BYTES)
+        topics, size, has_error = [], 0, False
         for topic in self._body.topics:
             partitions = []
-            for asked in topic.partitions:
-                data = self._data(topic.topic, asked, left)
+            for requested in topic.partitions:
+                data = self._data(topic.topic, requested, max_bytes - size)
                 partitions.append(data)
-                got = len(data.records or b"")
-                left, size = max(left - got, 0), size + got
-                complete = complete or bool(data.error_code)
-            found.append(messages.FetchableTopicResponse(topic.topic, tuple(partitions)))
-        if complete or size >= self._body.min_bytes or not self._may_wait():
-            self._end(messages.FetchResponse(responses=tuple(found)))
+                size += len(data.records or b"")
+                has_error = has_error or bool(data.error_code)
+            topics.append(messages.FetchableTopicResponse(topic.topic, tuple(partitions)))
+        if has_error or size >= self._body.min_bytes or not self._may_wait():
+            self._end(messages.FetchResponse(responses=tuple(topics)))
 
     def _may_wait(self) -> bool:
         """Wait for an append or for the end of the wait; False when that is over."""
@@ -107,37 +105,37 @@ class _Fetch:
             if wait_ms <= 0:
                 return False
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(wait_ms / 1000, self.look)
+            self._timer = loop.call_later(wait_ms / 1000, self.try_answer)
         elif self._timer.when() <= asyncio.get_running_loop().time():
             return False
         for partition in self._partitions():
-            partition.appended.add(self.look)
+            partition.appended.add(self.try_answer)
         return True
 
     def _end(self, response: messages.FetchResponse) -> None:
         if self._timer is not None:
             self._timer.cancel()
         for partition in self._partitions():
-            partition.appended.discard(self.look)
+            partition.appended.discard(self.try_answer)
         self._call.reply(response)
 
     def _partitions(self) -> Iterator[Partition]:
         for topic in self._body.topics:
-            for asked in topic.partitions:
-                partition = self._topics.partition(topic.topic, asked.partition)
+            for requested in topic.partitions:
+                partition = self._topics.partition(topic.topic, requested.partition)
                 if partition is not None:
                     yield partition
 
     def _data(
-        self, topic: str, asked: messages.FetchPartition, left: int
+        self, topic: str, requested: messages.FetchPartition, max_bytes: int
     ) -> messages.PartitionData:
-        partition = self._topics.partition(topic, asked.partition)
+        index, offset = requested.partition, requested.fetch_offset
+        partition = self._topics.partition(topic, index)
         if partition is None:
-            return messages.PartitionData(asked.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        offset = asked.fetch_offset
+            return messages.PartitionData(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         committed = self._body.isolation_level == READ_COMMITTED
         data = messages.PartitionData(
-            asked.partition,
+            index,
             ErrorCode.NONE,
             partition.end_offset,
             partition.stable_offset,
@@ -145,11 +143,11 @@ class _Fetch:
         )
         if not partition.start_offset <= offset <= partition.end_offset:
             return data._replace(error_code=messages.OFFSET_OUT_OF_RANGE)
-        if left <= 0:
+        if max_bytes <= 0:
             return data
         end_offset = partition.stable_offset if committed else partition.end_offset
         aborted = partition.aborted(offset, end_offset) if committed else None
-        records = partition.read(offset, min(asked.partition_max_bytes, left), end_offset)
+        records = partition.read(offset, min(requested.partition_max_bytes, max_bytes), end_offset)
         return data._replace(aborted_transactions=aborted, records=records)
 
 

@@ -20,10 +20,10 @@ from groupcheck.implementation.log.errors import LogError
 from groupcheck.implementation.server.broker import Broker
 from groupcheck.implementation.server.connection import Connection
 from groupcheck.implementation.server.groups import Embedded, Groups, embed
+from groupcheck.implementation.server.maintenance import Maintenance, Notes
 from groupcheck.implementation.server.recording import Recording
 from groupcheck.implementation.server.settings import Limits, Settings
 from groupcheck.implementation.server.topics import BadTopicError, Topics
-from groupcheck.implementation.server.upkeep import Notes, Upkeep
 
 BACKLOG: Final = 1_024
 LONGEST_SWEEP_S: Final = 30.0
@@ -67,7 +67,7 @@ class Server:
         self._recording: Recording | None = None
         self._embedded: Embedded | None = None
         self._groups: Groups | None = None
-        self._upkeep: Upkeep | None = None
+        self._maintenance: Maintenance | None = None
         self._server: asyncio.Server | None = None
         self._sweep: asyncio.TimerHandle | None = None
 
@@ -110,7 +110,7 @@ class Server:
         self._groups = Groups(embedded, loop, self._recording)
         self.broker = Broker(options.profile, embedded.apis, self._groups, topics, options.settings)
         interval_ms = self.limits.offsets_retention_check_interval_ms
-        self._upkeep = Upkeep(self._groups, embedded.disk, interval_ms, self.notes)
+        self._maintenance = Maintenance(self._groups, embedded.disk, interval_ms, self.notes)
 
     def _record(self, embedded: Embedded) -> Recording | None:
         path = self._options.record
@@ -143,15 +143,15 @@ class Server:
             self._sweep.cancel()
         if self._server is not None:
             self._server.close()
-        if self._upkeep is not None:
-            await self._upkeep.close()
+        if self._maintenance is not None:
+            await self._maintenance.close()
         for connection in list(self._connections):
             connection.close()
         if self._connections:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._is_empty.wait(), DRAIN_S)
         for connection in list(self._connections):
-            connection.abort("it does not take what it is sent")
+            connection.abort("the client does not read its responses")
         await asyncio.sleep(0)  # the loop reports the closed connections
         if self._groups is not None:
             await self._groups.close()
@@ -196,7 +196,7 @@ class Server:
         self._sweep_later()
 
     def _recording_failed(self, why: str) -> None:
-        self._say(f"recording stopped: {why}; the file has everything before")
+        self._say(f"recording stopped: {why}; the file is complete up to then")
 
     def _failed(self, _loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         """Report an unhandled error; serving continues."""
@@ -212,7 +212,7 @@ def _allow_many_files() -> None:
 
 
 def _reason(error: OSError | UnicodeError) -> str:
-    """Why an address cannot be used, without asyncio's own words."""
+    """The reason why an address cannot be used, without asyncio's prefix."""
     if isinstance(error, OSError) and not isinstance(error, socket.gaierror):
         return os.strerror(error.errno or 0)
     return "there is no such host"

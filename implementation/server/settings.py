@@ -11,7 +11,7 @@ MAX_INT: Final = 2**31 - 1  # all of them are Java ints
 
 
 class Limits(NamedTuple):
-    """Limits on what one client can use; the defaults are for tests and tools.
+    """Limits on the resources of clients; the defaults are for tests and tools.
 
     Kafka's own defaults are larger. `queued_max_request_bytes` is the total of all connections:
     received bytes of requests that are incomplete or not handled yet.

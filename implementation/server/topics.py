@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 
 from aiokafka.record.default_records import DefaultRecordBatch
 
-from groupcheck.implementation.log.batches import UnsoundError, span_at
+from groupcheck.implementation.log.batches import InvalidBatchError, span_at
 from groupcheck.implementation.server.messages import (
     CORRUPT_MESSAGE,
     INVALID_TOPIC_EXCEPTION,
@@ -72,7 +72,7 @@ def batches(data: bytes) -> Iterator[Batch]:
     while at < len(data):
         try:
             span = span_at(data, at)
-        except UnsoundError:
+        except InvalidBatchError:
             raise BadRecordsError(CORRUPT_MESSAGE) from None
         found = span.batch
         if not isinstance(found, DefaultRecordBatch):
@@ -116,9 +116,9 @@ class Partition:
         if batch.transactional:
             self._open.setdefault(batch.producer_id, offset)
         self._drop_oldest()
-        waiting, self.appended = self.appended, set()
-        for call in waiting:
-            call()
+        callbacks, self.appended = self.appended, set()
+        for callback in callbacks:
+            callback()
         return offset
 
     def end_transaction(self, marker: Batch, *, committed: bool) -> None:
@@ -163,12 +163,12 @@ class Partition:
         return next(late, (-1, -1))
 
     def _drop_oldest(self) -> None:
-        gone = 0
-        while self._bytes > self._retention_bytes and gone < len(self._batches) - 1:
-            self._bytes -= len(self._batches[gone].data)
-            gone += 1
-        if gone:
-            del self._batches[:gone], self._offsets[:gone]
+        dropped = 0
+        while self._bytes > self._retention_bytes and dropped < len(self._batches) - 1:
+            self._bytes -= len(self._batches[dropped].data)
+            dropped += 1
+        if dropped:
+            del self._batches[:dropped], self._offsets[:dropped]
             self.start_offset = self._offsets[0]
             self._aborted = [(a, at) for a, at in self._aborted if at >= self.start_offset]
 
@@ -199,7 +199,7 @@ class Topics:
             msg = f"a topic has 1 to {MAX_PARTITIONS} partitions, not {partitions}"
             raise BadTopicError(msg)
         if len(self._topics) >= self._limits.max_topics:
-            msg = f"there are {len(self._topics)} topics already"
+            msg = f"there are already {len(self._topics)} topics"
             raise BadTopicError(msg, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         retention_bytes = self._limits.log_retention_bytes
         made = [Partition(retention_bytes) for _ in range(partitions)]

@@ -16,12 +16,7 @@ from groupcheck.implementation.log.records import Marker
 from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.calls import Call
 from groupcheck.implementation.server.groups import Groups
-from groupcheck.implementation.server.topics import (
-    Batch,
-    Partition,
-    Topics,
-    batches,
-)
+from groupcheck.implementation.server.topics import Batch, Partition, Topics, batches
 from groupcheck.model.vocabulary import EndTxnRequest as MarkerRequest
 from groupcheck.model.vocabulary import ErrorCode
 
@@ -30,7 +25,7 @@ MOST_EPOCHS: Final = 2**15 - 1
 MOST_TRANSACTIONS: Final = 10_000
 OPERATION_NOT_ATTEMPTED: Final = ErrorCode(55)
 
-Asked = (
+TransactionRequest = (
     messages.AddPartitionsToTxnRequest | messages.AddOffsetsToTxnRequest | messages.EndTxnRequest
 )
 
@@ -150,7 +145,7 @@ class Transactions:
 
         self._end(transaction, committed=body.committed, ended=ended)
 
-    def _found(self, body: Asked) -> tuple[ErrorCode, _Transaction | None]:
+    def _found(self, body: TransactionRequest) -> tuple[ErrorCode, _Transaction | None]:
         """The transaction of a request, or the error."""
         transaction = self._transactions.get(body.transactional_id)
         if transaction is None or transaction.producer_id != body.producer_id:

@@ -131,7 +131,7 @@ class _Tour:
         """The state that the system is in; its transition is covered if there is no other."""
         target = self.space.numbers[oracle.states[0]]
         for place, edge in enumerate(self.space.edges[node]):
-            label = edge.given, edge.target, edge.fired
+            label = edge.given, edge.target, edge.applied
             if len(oracle.states) == 1 and label == (given, target, oracle.kept[0][2]):
                 self.covered.add(TransitionReference(node, place))
         return target

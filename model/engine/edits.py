@@ -28,7 +28,7 @@ class DropGuard(NamedTuple):
     guard: str
 
     def __str__(self) -> str:
-        return f"`{self.rule}` applied whether or not {self.guard}"
+        return f"`{self.rule}` did not require that {self.guard}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -45,7 +45,7 @@ class AddGuard(NamedTuple):
     guard: Guard
 
     def __str__(self) -> str:
-        return f"`{self.rule}` applied only if {self.guard.words}"
+        return f"`{self.rule}` also required that {self.guard.words}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -113,7 +113,7 @@ class FromVersion(NamedTuple):
     other: Version
 
     def __str__(self) -> str:
-        return f"`{self.rule}` were as in {self.other.name}"
+        return f"`{self.rule}` was as in {self.other.name}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -134,7 +134,7 @@ class Alone(NamedTuple):
     tables: tuple[str, ...]
 
     def __str__(self) -> str:
-        return f"`{self.rule}` were the only rule"
+        return f"`{self.rule}` was the only rule"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -152,7 +152,7 @@ class DropRule(NamedTuple):
     rule: str
 
     def __str__(self) -> str:
-        return f"there were no rule `{self.rule}`"
+        return f"rule `{self.rule}` did not exist"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -168,7 +168,7 @@ class AddRule(NamedTuple):
     before: str
 
     def __str__(self) -> str:
-        return f"there were a rule `{self.rule.id}`, tried before `{self.before}`"
+        return f"rule `{self.rule.id}` existed, tried before `{self.before}`"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -238,7 +238,7 @@ class Exchange(NamedTuple):
     second: str
 
     def __str__(self) -> str:
-        return f"`{self.second}` were tried before `{self.first}`"
+        return f"`{self.second}` was tried before `{self.first}`"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -359,7 +359,7 @@ class SetBehaviour(NamedTuple):
     holds: bool
 
     def __str__(self) -> str:
-        return f"`{self.behaviour}` {'held' if self.holds else 'did not hold'}"
+        return f"behaviour `{self.behaviour}` {'applied' if self.holds else 'did not apply'}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
@@ -381,7 +381,7 @@ class FirstNumber(NamedTuple):
     number: int
 
     def __str__(self) -> str:
-        return f"the first {self.of} were {self.number}"
+        return f"the first {self.of} number was {self.number}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""

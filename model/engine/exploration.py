@@ -23,14 +23,14 @@ class Transition(NamedTuple):
     """A transition of the state graph; its source is the state that lists it.
 
     The input and the responses are in the names of the source; `target` is the number of a state.
-    `fired` are the rules applied. If several outcomes make the same transition, they are those of
+    `applied` are the rules applied. If several outcomes make the same transition, they are those of
     the first.
     """
 
     given: Input
     responses: tuple[Any, ...]
     target: int
-    fired: tuple[str, ...]
+    applied: tuple[str, ...]
 
 
 class StateSpace(NamedTuple):
@@ -67,7 +67,7 @@ class Reached(NamedTuple):
     responses: tuple[Any, ...]
     target: int
     names: tuple[str, ...]
-    fired: tuple[str, ...]
+    applied: tuple[str, ...]
 
 
 class Seen(NamedTuple):
@@ -107,12 +107,12 @@ class Frontier:
         placed = self._placed.get(state)
         if placed is not None:
             return placed
-        frame: CanonicalState = self._instance.canonical(state)
-        number = self.numbers.setdefault(frame.node, len(self.nodes))
+        form: CanonicalState = self._instance.canonical(state)
+        number = self.numbers.setdefault(form.node, len(self.nodes))
         if number == len(self.nodes):
-            self.nodes.append(frame.node)
-            self.names.append(tuple(frame.names.values()))
-        placed = self._placed[state] = number, tuple(frame.names)
+            self.nodes.append(form.node)
+            self.names.append(tuple(form.names.values()))
+        placed = self._placed[state] = number, tuple(form.names)
         return placed
 
     def expand(self, number: int) -> list[Reached]:
@@ -129,7 +129,7 @@ class Frontier:
     def count(self, outcomes: Iterable[Reached], times: int = 1) -> None:
         """Count the rules of the outcomes, as of so many states."""
         for outcome in outcomes:
-            for rule in set(outcome.fired):
+            for rule in set(outcome.applied):
                 self.applied[rule] += times
 
     def _reached(self, number: int, given: Input, outcome: AnyOutcome) -> Reached:
@@ -142,7 +142,7 @@ class Frontier:
 
 
 @contextmanager
-def _without_collector() -> Iterator[None]:
+def without_collector() -> Iterator[None]:
     """Pause the garbage collector: exploring makes no cycles, and every pass visits all states."""
     enabled = gc.isenabled()
     gc.disable()
@@ -153,7 +153,7 @@ def _without_collector() -> Iterator[None]:
             gc.enable()
 
 
-@_without_collector()
+@without_collector()
 def explore(
     instance: Specification,
     progress: Callable[[int], None] = lambda _count: None,
@@ -227,6 +227,6 @@ def part(
 
 def _each_once(outcomes: Iterable[Reached]) -> tuple[Transition, ...]:
     found: dict[tuple[object, ...], Transition] = {}
-    for given, responses, target, _, fired in outcomes:
-        found.setdefault((given, responses, target), Transition(given, responses, target, fired))
+    for given, responses, target, _, applied in outcomes:
+        found.setdefault((given, responses, target), Transition(given, responses, target, applied))
     return tuple(found.values())

@@ -46,23 +46,23 @@ class StateGraph:
 
     def path(self, node: int) -> list[TransitionReference]:
         """A shortest path from the initial state to a state."""
-        hops: list[TransitionReference] = []
+        transitions: list[TransitionReference] = []
         while node:
             before = self._before[node]
-            hops.append(TransitionReference(before, min(map(int, self.graph[before][node]))))
+            transitions.append(TransitionReference(before, min(map(int, self.graph[before][node]))))
             node = before
-        return hops[::-1]
+        return transitions[::-1]
 
-    def witness(self, hop: TransitionReference) -> list[TransitionReference]:
+    def witness(self, transition: TransitionReference) -> list[TransitionReference]:
         """A shortest path that ends with that transition."""
-        return [*self.path(hop.node), hop]
+        return [*self.path(transition.node), transition]
 
     def witness_of(self, rule: str) -> list[TransitionReference] | None:
         """A shortest path that ends with a transition that applies the rule; None if none does."""
         # States are numbered breadth first, so the first with such a transition is a nearest one.
         for node, edges in enumerate(self.space.edges):
             for place, edge in enumerate(edges):
-                if rule in edge.fired:
+                if rule in edge.applied:
                     return self.witness(TransitionReference(node, place))
         return None
 
@@ -81,6 +81,6 @@ class StateGraph:
         ]
         return sorted(found, key=lambda component: (-len(component.nodes), component.nodes))
 
-    def edge(self, hop: TransitionReference) -> Transition:
+    def edge(self, transition: TransitionReference) -> Transition:
         """The transition itself."""
-        return self.space.edges[hop.node][hop.edge]
+        return self.space.edges[transition.node][transition.edge]

@@ -32,7 +32,7 @@ def trace_of(space: StateSpace, path: Iterable[TransitionReference]) -> list[Tra
         outcome = next(
             outcome
             for outcome in instance.successors(state, given)
-            if outcome[2] == edge.fired
+            if outcome[2] == edge.applied
             and space.numbers.get(space.canonical(outcome[0]).node) == edge.target
         )
         steps.append(TraceStep(given, outcome))

@@ -2,7 +2,7 @@
 
 Spark reads a level, expands its states in the workers, and writes the new successors as the next
 level, each once, by its hash. So the plan of the last level is as short as that of the first, and
-a run can continue after it was killed. The driver holds counts, and only the states of traces.
+a killed run can continue. The driver has the counts and the states of traces in memory.
 """
 
 from __future__ import annotations
@@ -14,8 +14,7 @@ from typing import Any, Final, NamedTuple
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
-from groupcheck.model.engine.exploration import TooManyStatesError
-from groupcheck.model.exploring.exploration import (
+from groupcheck.model.classic.exploring.exploration import (
     Exploration,
     Explored,
     Settings,
@@ -25,9 +24,10 @@ from groupcheck.model.exploring.exploration import (
     shorter,
     whole_of,
 )
-from groupcheck.model.exploring.fingerprint import key, written
+from groupcheck.model.classic.exploring.fingerprint import key, written
+from groupcheck.model.engine.exploration import TooManyStatesError
 from groupcheck.pipeline.errors import in_a_line
-from groupcheck.pipeline.exploring.aggregated import Shown, explored, unending, unsafe, witness
+from groupcheck.pipeline.exploring.aggregated import Totals, explored, unending, unsafe, witness
 from groupcheck.pipeline.exploring.cycles import cycles
 from groupcheck.pipeline.exploring.expansion import (
     EXPANDED,
@@ -35,88 +35,92 @@ from groupcheck.pipeline.exploring.expansion import (
     STATES,
     TALLY,
     UNFINISHED,
-    Which,
+    InstanceSpec,
     expand,
 )
 from groupcheck.pipeline.exploring.levels import Level, Levels
-from groupcheck.pipeline.schemas import persisted, rows_of_table
+from groupcheck.pipeline.schemas import for_spark, persisted, rows_of_table
 from groupcheck.properties.temporal.counterexamples import Counterexample
 
 MOST_TASKS: Final = 10_000
-A_FILE: Final = 100_000  # states
+STATES_PER_FILE: Final = 100_000
 KEYS: Final = "key binary"
 
 
 class Found(NamedTuple):
-    """All instances together, and the properties that do not hold in each."""
+    """The results of all instances, and the violated properties of each."""
 
     exploration: Exploration
-    broken: dict[str, list[Counterexample]]
+    violations: dict[str, list[Counterexample]]
 
 
 def explore(spark: SparkSession, settings: Settings, work: str) -> Found:
     """Explore instances, each in a folder in `work`; existing levels are reused.
 
     Raises:
-        PipelineError: the folder has other content or is not writable, or Spark failed.
-        TooManyStatesError: an instance has more than `most_states` states; its levels stay.
+        PipelineError: the folder has other content or is not writable, or Spark fails.
+        TooManyStatesError: an instance has more than `most_states` states; its levels remain.
         UnfitSettingsError: there is no such instance.
     """
     check_witness(settings)
     spaces: list[Explored] = []
-    broken: dict[str, list[Counterexample]] = {}
+    violations: dict[str, list[Counterexample]] = {}
     nearest: Witness | None = None
     for name in chosen(settings):
         features = tuple(sorted(settings.features))
-        which = Which(settings.profile.name, name, settings.members, features, settings.generations)
-        levels = Levels(f"{work.rstrip('/')}/{name}", which)
+        spec = InstanceSpec(
+            settings.profile.name, name, settings.members, features, settings.generations
+        )
+        levels = Levels(f"{work.rstrip('/')}/{name}", spec)
         with in_a_line():
-            _explore(spark, which, levels, settings.most_states)
-            shown = Shown(_discovered(spark, levels), _digest(spark, levels))
-            legs = _legs(spark, which, levels)
-        spaces.append(explored(name, which.instance(), levels, shown))
-        broken[name] = unsafe(name, which.instance(), levels)
-        broken[name] += unending(name, which.instance(), levels, legs)
+            _explore(spark, spec, levels, settings.most_states)
+            totals = Totals(_discovered(spark, levels), _digest(spark, levels))
+            cycle_edges = _cycle_edges(spark, spec, levels)
+        spaces.append(explored(name, spec.instance(), levels, totals))
+        violations[name] = unsafe(name, spec.instance(), levels)
+        violations[name] += unending(name, spec.instance(), levels, cycle_edges)
         if settings.witness is not None:
-            found = witness(settings.witness, name, which.instance(), levels)
+            found = witness(settings.witness, name, spec.instance(), levels)
             nearest = shorter(nearest, found)
-    return Found(whole_of(settings, spaces, nearest), broken)
+    return Found(whole_of(settings, spaces, nearest), violations)
 
 
-def _explore(spark: SparkSession, which: Which, levels: Levels, most_states: int | None) -> None:
+def _explore(
+    spark: SparkSession, spec: InstanceSpec, levels: Levels, most_states: int | None
+) -> None:
     """Add the missing levels."""
-    if not levels.whole:
-        text = written(which.instance().initial)
-        first = spark.createDataFrame([(0, 0, key(text), text)], LEVEL)
+    if not levels.complete:
+        text = written(spec.instance().initial)
+        first = spark.createDataFrame([(0, 0, key(text), text)], for_spark(LEVEL))
         _write(first, levels)
         levels.add(Level(1, [], 0.0))
-    states = sum(level.states for level in levels.whole)
-    while levels.whole[-1].states > 0:
+    states = sum(level.states for level in levels.complete)
+    while levels.complete[-1].states > 0:
         if most_states is not None and states > most_states:
-            msg = f"the space {which.space} has more than {most_states:,} states"
+            msg = f"the instance {spec.space} has more than {most_states:,} states"
             raise TooManyStatesError(msg)
-        levels.add(_next(spark, which, levels))
-        states += levels.whole[-1].states
+        levels.add(_next(spark, spec, levels))
+        states += levels.complete[-1].states
 
 
-def _next(spark: SparkSession, which: Which, levels: Levels) -> Level:
+def _next(spark: SparkSession, spec: InstanceSpec, levels: Levels) -> Level:
     """Write the next level."""
     started = time.monotonic()
-    last, count = levels.uris()[-1], levels.whole[-1].states
-    # As many tasks as keep a worker's memory small, and all cores busy.
+    last, count = levels.uris()[-1], levels.complete[-1].states
+    # Enough tasks to limit the memory of a worker and to use all cores.
     tasks = max(count // (4 * STATES), min(count // 50, spark.sparkContext.defaultParallelism))
-    frontier = spark.read.schema(LEVEL).parquet(last).select("id", "state")
+    frontier = spark.read.schema(for_spark(LEVEL)).parquet(last).select("id", "state")
     frontier = frontier.repartition(min(max(tasks, 1), MOST_TASKS))
-    depth = len(levels.whole) - 1
-    with persisted(frontier.mapInArrow(partial(expand, which, depth), EXPANDED)) as rows:
+    depth = len(levels.complete) - 1
+    with persisted(frontier.mapInArrow(partial(expand, spec, depth), for_spark(EXPANDED))) as rows:
         seen = spark.read.schema(KEYS).parquet(*levels.uris())
-        files = 1 + count // A_FILE
+        files = 1 + count // STATES_PER_FILE
         _write(in_order(fresh(rows, seen), files), levels)
-        if which.instance().timed:
+        if spec.instance().timed:
             unfinished = rows_of_table(rows, "unfinished")
             unfinished.write.mode("overwrite").parquet(levels.unfinished_uri(depth))
         before = _summed(rows)
-    states = levels.states(len(levels.whole))
+    states = levels.states(len(levels.complete))
     return Level(states, before, round(time.monotonic() - started, 3))
 
 
@@ -146,21 +150,21 @@ def _write(level: DataFrame, levels: Levels) -> None:
 
 
 def _summed(rows: DataFrame) -> list[tuple[str, str, str, int, int]]:
-    """The counts of all tasks together."""
+    """The sums of the counts of all tasks."""
     tallies = rows_of_table(rows, "tally")
-    what = TALLY.names[:3]
-    sums = tallies.groupBy(*what).agg(F.sum("times"), F.min("first"))
-    return [(row[0], row[1], row[2], row[3], row[4]) for row in sums.orderBy(*what).collect()]
+    keys = TALLY.names[:3]
+    sums = tallies.groupBy(*keys).agg(F.sum("times"), F.min("first"))
+    return [(row[0], row[1], row[2], row[3], row[4]) for row in sums.orderBy(*keys).collect()]
 
 
-def _legs(spark: SparkSession, which: Which, levels: Levels) -> list[dict[str, Any]]:
-    """Rows of `LEG`: the cycles of temporal properties that do not hold."""
-    if not which.instance().timed:
+def _cycle_edges(spark: SparkSession, spec: InstanceSpec, levels: Levels) -> list[dict[str, Any]]:
+    """Rows of `CYCLE_EDGE`: the cycles of the violated temporal properties."""
+    if not spec.instance().timed:
         return []
-    uris = [levels.unfinished_uri(depth) for depth in range(len(levels.whole) - 1)]
-    unfinished = spark.read.schema(UNFINISHED).parquet(*uris)
-    legs = cycles(unfinished, which.profile).orderBy("property", "place").collect()
-    return [row.asDict() for row in legs]
+    uris = [levels.unfinished_uri(depth) for depth in range(len(levels.complete) - 1)]
+    unfinished = spark.read.schema(for_spark(UNFINISHED)).parquet(*uris)
+    edges = cycles(unfinished, spec.profile).orderBy("property", "position").collect()
+    return [row.asDict() for row in edges]
 
 
 def _discovered(spark: SparkSession, levels: Levels) -> dict[int, int]:
@@ -174,12 +178,12 @@ def _discovered(spark: SparkSession, levels: Levels) -> dict[int, int]:
 
 
 def _digest(spark: SparkSession, levels: Levels) -> str:
-    """The digest of the states, as `model.exploring.fingerprint.digest` has it."""
+    """The digest of the states, equal to `fingerprint.digest` of the explorer in one process."""
     keys = (
         spark.read.schema(KEYS).parquet(*levels.uris()).select(F.lower(F.hex("key")).alias("key"))
     )
-    same = keys.groupBy(F.substring("key", 1, 2).alias("first"))
-    part = same.agg(
+    by_prefix = keys.groupBy(F.substring("key", 1, 2).alias("first"))
+    part = by_prefix.agg(
         F.sha2(F.array_join(F.sort_array(F.collect_list("key")), ""), 256).alias("part")
     )
     parts = F.transform(

@@ -15,10 +15,10 @@ import pyarrow.compute as pc
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from groupcheck.model.classic.exploring.fingerprint import KEY_BYTES
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.engine.lasso import MarkedStep
-from groupcheck.model.exploring.fingerprint import KEY_BYTES
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, arrow, table
+from groupcheck.pipeline.schemas import BOOL, INT, LONG, STRING, for_spark, table
 from groupcheck.properties.temporal import liveness
 from groupcheck.properties.temporal.liveness import TICK, allowances, marks, shortest_cycle
 
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
     from pyspark.sql import DataFrame
 
-# An edge of the cycle, at `place` from where the cycle is entered. It begins at the state with this
-# depth and `id`, whose name for the owner of the obligation is `who`; `tick`: time passes in it.
-LEG: Final = table(
+# An edge of the cycle, at a `position` counted from the entry of the cycle. It begins at the state
+# with this depth and `id`, in which the obligation has this `owner`; `tick`: time passes in it.
+CYCLE_EDGE: Final = table(
     {
         "property": STRING,
-        "why": INT,  # the index of the known violation of Kafka
-        "place": INT,
+        "violation": INT,  # the index of the known violation of Kafka
+        "position": INT,
         "depth": INT,
         "id": LONG,
-        "who": STRING,
+        "owner": STRING,
         "tick": BOOL,
     },
-    null={"why"},
+    null={"violation"},
 )
 
 _PROPERTIES: Final = {prop.name: prop for prop in liveness.PROPERTIES}
@@ -59,49 +59,48 @@ class _Graph(NamedTuple):
 
 
 def cycles(unfinished: DataFrame, profile: str) -> DataFrame:
-    """Rows of `LEG`, of rows of `UNFINISHED`: the cycles of the properties that do not hold."""
+    """Rows of `CYCLE_EDGE` for rows of `UNFINISHED`: the cycles of the violated properties."""
 
     def of_property(rows: pa.Table) -> pa.Table:
         return _cycle(profile, rows)
 
-    return unfinished.groupBy("property").applyInArrow(of_property, LEG)
+    return unfinished.groupBy("property").applyInArrow(of_property, for_spark(CYCLE_EDGE))
 
 
 def _cycle(profile: str, rows: pa.Table) -> pa.Table:
     """The cycle of one property."""
     prop, graph = _PROPERTIES[rows["property"][0].as_py()], _graph(rows)
-    legs: list[dict[str, Any]] = []
-    for why in allowances(EVERY_PROFILE[profile], prop):
-        taking = graph.covers == 0
-        if why is not None:
-            taking |= graph.covers & (1 << why) != 0
-        legs = [*_legs(rows, graph, _for_ever(graph, taking))]
-        if legs:
-            legs = [{"property": prop.name, "why": why, **leg} for leg in legs]
+    edges: list[dict[str, Any]] = []
+    for violation in allowances(EVERY_PROFILE[profile], prop):
+        selected = graph.covers == 0
+        if violation is not None:
+            selected |= graph.covers & (1 << violation) != 0
+        names = {"property": prop.name, "violation": violation}
+        edges = [{**names, **edge} for edge in _edges(rows, graph, _fair(graph, selected))]
+        if edges:
             break
-    return pa.Table.from_pylist(legs, arrow(LEG))
+    return pa.Table.from_pylist(edges, CYCLE_EDGE)
 
 
 def _graph(rows: pa.Table) -> _Graph:
     ends = pa.chunked_array([*rows["here"].chunks, *rows["there"].chunks])
     codes = pc.dictionary_encode(ends).combine_chunks().indices.to_numpy()
     here, there = codes[: rows.num_rows], codes[rows.num_rows :]
-    held = rows["holding"].to_numpy()
     holding = np.zeros(codes.max() + 1, np.bool_)
-    holding[here[held]] = True
+    holding[here[rows["holding"].to_numpy()]] = True
     row = np.zeros(len(holding), np.int64)
     row[here] = np.arange(len(here))
     covers = rows["covers"].to_numpy()
     return _Graph(here, there, rows["tick"].to_numpy(), covers, holding, row)
 
 
-def _for_ever(graph: _Graph, taking: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Of these rows, those in a component with a fair cycle."""
+def _fair(graph: _Graph, selected: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The selected rows in a component with a fair cycle."""
     size = len(graph.holding)
-    here, there = graph.here[taking], graph.there[taking]
+    here, there = graph.here[selected], graph.there[selected]
     matrix = coo_array((np.ones(len(here), np.bool_), (here, there)), shape=(size, size))
     count, of = connected_components(matrix, connection="strong")
-    within = taking & (of[graph.here] == of[graph.there])
+    within = selected & (of[graph.here] == of[graph.there])
     ticked, free = np.zeros(count, np.bool_), np.zeros(count, np.bool_)
     ticked[of[graph.here[within & graph.tick]]] = True
     free[of[~graph.holding]] = True
@@ -109,11 +108,11 @@ def _for_ever(graph: _Graph, taking: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return fair
 
 
-def _legs(rows: pa.Table, graph: _Graph, left: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
-    """The shortest fair cycle in the rows that are left."""
-    # In the order in which one process has them, so that of several as short it is the same.
-    found = (rows[name].filter(left).to_numpy() for name in ("nth", "id", "depth"))
-    order = np.flatnonzero(left)[np.lexsort(tuple(found))]
+def _edges(rows: pa.Table, graph: _Graph, selected: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
+    """The shortest fair cycle in the selected rows."""
+    # In the order of the explorer in one process, so that of several shortest it is the same.
+    keys = (rows[name].filter(selected).to_numpy() for name in ("nth", "id", "depth"))
+    order = np.flatnonzero(selected)[np.lexsort(tuple(keys))]
     columns = (each[order].tolist() for each in (graph.here, graph.there, graph.tick))
     steps = (
         MarkedStep(here, there, marks(tick=tick, holding=bool(graph.holding[here])))
@@ -123,8 +122,8 @@ def _legs(rows: pa.Table, graph: _Graph, left: NDArray[np.bool_]) -> Iterator[di
     def depth(code: int) -> int:
         return int(rows["depth"][int(graph.row[code])].as_py())
 
-    for place, step in enumerate(shortest_cycle(steps, depth) or ()):
+    for position, step in enumerate(shortest_cycle(steps, depth) or ()):
         row = int(graph.row[step.here])
         at = {name: rows[name][row].as_py() for name in ("depth", "id")}
-        who = rows["here"][row].as_py()[KEY_BYTES:].decode()
-        yield {"place": place, **at, "who": who, "tick": TICK in step.marks}
+        owner = rows["here"][row].as_py()[KEY_BYTES:].decode()
+        yield {"position": position, **at, "owner": owner, "tick": TICK in step.marks}

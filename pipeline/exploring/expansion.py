@@ -1,7 +1,7 @@
 """The function that expands states in Spark's workers: it returns successors and counts.
 
-The rules, the canonical form and the properties are those of the explorer in one process: it
-expands a few hundred states at a time as if they were a state space.
+The rules, the canonical form and the properties are those of the explorer in one process: a few
+hundred states at a time are expanded as a part of a state space.
 """
 
 from __future__ import annotations
@@ -15,31 +15,31 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from groupcheck.model.classic.exploring.exploration import Settings, chosen
+from groupcheck.model.classic.exploring.fingerprint import key, read, written
+from groupcheck.model.classic.exploring.group_graph import group_graph_of
+from groupcheck.model.classic.instances.inputs import Feature, action
+from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.state import Advance, Coordinator
 from groupcheck.model.engine.exploration import Seen, StateSpace, part
-from groupcheck.model.exploring.exploration import Settings, chosen
-from groupcheck.model.exploring.fingerprint import key, read, written
-from groupcheck.model.exploring.projection import project
-from groupcheck.model.instances.inputs import Feature, action
-from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.state import Advance, Coordinator
-from groupcheck.pipeline.schemas import BINARY, BOOL, INT, LONG, STRING, arrow, one_of, table
+from groupcheck.pipeline.schemas import BINARY, BOOL, INT, LONG, STRING, one_of, table
 from groupcheck.properties.temporal import safety
 from groupcheck.properties.temporal.known_violations import known_violations
 from groupcheck.properties.temporal.liveness import pending
 from groupcheck.properties.temporal.step import CheckedStep
 
-STATES: Final = 500  # of a part, which is in memory with its successors
+STATES: Final = 500  # of a part, in memory with its successors
 ROWS: Final = 5_000  # unfinished obligations, at once
 
-# A state: `id` grows in the order in which states were found, `parent` is the first state of the
-# level before that leads to it, `key` is BLAKE2b of its text.
+# A state: `id` increases in the order of discovery, `parent` is the first state of the previous
+# level that leads to it, `key` is BLAKE2b of its text.
 LEVEL: Final = table({"id": LONG, "parent": LONG, "key": BINARY, "state": STRING})
-# The same, with the place of the edge among those of `parent`.
+# The same, with the index of the transition among those of `parent`, `place`.
 REACHED: Final = table({"parent": LONG, "key": BINARY, "state": STRING, "place": INT})
-# How often something occurs, and the `id` of the first state that has it. `kind` is `degree`,
-# `action`, `rule`, `fired`, `arrow`, `torn` or `violation`; `detail` is the reason of an arrow, or
-# the index of the known violation.
+# A count, and the `id` of the first counted state. `kind` is `degree`, `action`, `rule`, `applied`,
+# `arrow`, `inconsistent` or `violation`; `detail` is the reason of an arrow, or the index of the
+# known violation.
 TALLY: Final = table(
     {"kind": STRING, "name": STRING, "detail": STRING, "times": LONG, "first": LONG}
 )
@@ -62,8 +62,8 @@ UNFINISHED: Final = table(
 EXPANDED: Final = one_of(reached=REACHED, tally=TALLY, unfinished=UNFINISHED)
 
 
-class Which(NamedTuple):
-    """A model instance by names: rules cannot be sent to other processes, names can."""
+class InstanceSpec(NamedTuple):
+    """The name of a model instance, for other processes: rules cannot be pickled."""
 
     profile: str
     space: str
@@ -73,27 +73,27 @@ class Which(NamedTuple):
 
     def instance(self) -> Instance:
         """The model instance."""
-        named = () if self.features else (self.space,)
+        names = () if self.features else (self.space,)
         features = frozenset(map(Feature, self.features))
-        settings = Settings(EVERY_PROFILE[self.profile], self.members, named)
+        settings = Settings(EVERY_PROFILE[self.profile], self.members, names)
         settings = settings._replace(features=features, generations=self.generations)
         return chosen(settings)[self.space]
 
 
-_instance = cache(Which.instance)
+_instance = cache(InstanceSpec.instance)
 
 
 class Tally:
-    """Counts, each with the first state that has it."""
+    """Counts, each with the first counted state."""
 
     def __init__(self) -> None:
         self._times: Counter[tuple[str, str, str]] = Counter()
         self._first: dict[tuple[str, str, str], int] = {}
 
     def check(self, step: CheckedStep) -> None:
-        """Count the invariants that a step violates; its node is an id."""
-        for prop, why in safety.violations_of(step):
-            detail = "" if why is None else str(known_violations(step.profile, prop).index(why))
+        """Count the invariants that a step violates; the node of the step is an id."""
+        for prop, known in safety.violations_of(step):
+            detail = "" if known is None else str(known_violations(step.profile, prop).index(known))
             self._count("violation", prop.name, detail, first=step.node)
 
     def take(self, space: StateSpace, ids: list[int]) -> None:
@@ -103,23 +103,23 @@ class Tally:
             self._count("degree", str(len(edges)), first=number)
             for edge in edges:
                 self._count("action", action(edge.given))
-            for rule in {rule for edge in edges for rule in edge.fired}:
-                self._count("fired", rule, first=number)
+            for rule in {rule for edge in edges for rule in edge.applied}:
+                self._count("applied", rule, first=number)
         for rule, times in space.applied.items():
             self._count("rule", rule, times=times)
-        projection = project(space)
-        for arrow_, reasons in projection.arrows.items():
+        group_graph = group_graph_of(space)
+        for arrow_, reasons in group_graph.arrows.items():
             for reason, times in reasons.items():
                 self._count("arrow", str(arrow_), reason, times=times)
-        self._count("torn", "", times=len(projection.torn))
+        self._count("inconsistent", "", times=len(group_graph.inconsistent))
 
     def _count(
         self, kind: str, name: str, detail: str = "", times: int = 1, first: int | None = None
     ) -> None:
-        what = (kind, name, detail)
-        self._times[what] += times
+        counted = (kind, name, detail)
+        self._times[counted] += times
         first = 0 if first is None else first
-        self._first[what] = min(first, self._first.get(what, first))
+        self._first[counted] = min(first, self._first.get(counted, first))
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Rows of `TALLY`."""
@@ -151,14 +151,16 @@ class Unfinished:
         for nth, (prop, covers, node, here, target, there, tick) in enumerate(self._found):
             at = {"depth": depth, "id": ids[node], "nth": nth}
             ends = {"here": keys[node] + here.encode(), "there": keys[target] + there.encode()}
-            how = {"covers": covers, "tick": tick, "holding": nodes[node].holding}
-            yield {"property": prop, **at, **ends, **how}
+            marks = {"covers": covers, "tick": tick, "holding": nodes[node].holding}
+            yield {"property": prop, **at, **ends, **marks}
 
 
-def expand(which: Which, depth: int, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def expand(
+    spec: InstanceSpec, depth: int, batches: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Rows of `EXPANDED` of the states in columns `id` and `state`, of the level of that depth."""
-    gc.set_threshold(50_000)  # states are tuples of tuples, and hardly any of them are garbage
-    instance, tally, schema = _instance(which), Tally(), arrow(EXPANDED)
+    gc.set_threshold(50_000)  # states are many tuples, and few of them are garbage
+    instance, tally, schema = _instance(spec), Tally(), EXPANDED
     for batch in batches:
         for start in range(0, batch.num_rows, STATES):
             ids, texts = (column.to_pylist() for column in batch.slice(start, STATES).columns)
@@ -167,9 +169,9 @@ def expand(which: Which, depth: int, batches: Iterable[pa.RecordBatch]) -> Itera
             texts += map(written, space.nodes[len(ids) :])
             keys = list(map(key, texts))
             reached = _reached(space, ids, texts, keys)
-            going = unfinished.rows(depth, ids, keys, space.nodes)
+            obligations = unfinished.rows(depth, ids, keys, space.nodes)
             yield pa.RecordBatch.from_pylist([{"reached": row} for row in reached], schema)
-            while rows := [{"unfinished": row} for row in islice(going, ROWS)]:
+            while rows := [{"unfinished": row} for row in islice(obligations, ROWS)]:
                 yield pa.RecordBatch.from_pylist(rows, schema)
     yield pa.RecordBatch.from_pylist([{"tally": row} for row in tally.rows()], schema)
 
@@ -182,9 +184,9 @@ def _part(
     profile, config = instance.profile, instance.config
 
     def see(node: int, seen: Seen) -> None:
-        after, responses, fired, _ = seen.outcome
+        after, responses, applied, _ = seen.outcome
         step = CheckedStep(
-            ids[node], nodes[node], seen.given, after, responses, fired, profile, config
+            ids[node], nodes[node], seen.given, after, responses, applied, profile, config
         )
         tally.check(step)
         if instance.timed:

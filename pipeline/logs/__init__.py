@@ -1,1 +1,1 @@
-"""Logs of brokers, and the automaton of the model that checks them."""
+"""Reads the logs of brokers, and checks them against an automaton derived from the model."""

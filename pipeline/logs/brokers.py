@@ -1,4 +1,4 @@
-"""The broker that coordinates a group, by its lines; two brokers at a time are a contradiction."""
+"""The broker that coordinates a group, by its log lines; two at the same time are an error."""
 
 from __future__ import annotations
 
@@ -7,23 +7,27 @@ from typing import Any, NamedTuple
 from groupcheck.pipeline.logs.lines import BACK_MS
 
 Row = dict[str, Any]
-LETS_GO = frozenset({"unloading", "starting", "stopping"})
+UNLOADS = frozenset({"unloading", "starting", "stopping"})
 
 
-class Moved(NamedTuple):
-    """The broker of the group now.
+class Coordinated(NamedTuple):
+    """The change of the coordinating broker by a line.
 
-    `elsewhere`: the line is from a broker that no longer coordinates it. `lost`: another broker had
-    it until now. `unknown`: how it moved here is not known.
+    Args:
+        obsolete: the line is from a broker that no longer coordinates the group.
+        moved: another broker has coordinated the group until now.
+        unknown: the line does not reveal how the group moved to its broker.
+        error: the reason why the lines contradict each other.
+
     """
 
-    elsewhere: bool = False
-    lost: bool = False
+    obsolete: bool = False
+    moved: bool = False
     unknown: bool = False
-    contradiction: str = ""
+    error: str = ""
 
 
-HERE = Moved()
+SAME_BROKER = Coordinated()
 
 
 class Brokers:
@@ -31,15 +35,15 @@ class Brokers:
 
     def __init__(self) -> None:
         self._cluster: str | None = None
-        self._at: int | None = None
-        self._holding: set[int] = set()  # that have not unloaded it
+        self._current: int | None = None
+        self._loaded: set[int] = set()  # brokers that have not unloaded it
         self._seen: set[int] = set()
-        self._files: dict[int, str] = {}  # the file of each, now
-        self._left: dict[tuple[int, str], int] = {}  # when a file was written to last
+        self._files: dict[int, str] = {}  # the current file of each
+        self._ended: dict[tuple[int, str], int] = {}  # by broker and file: its last line
         self._texts: tuple[int, set[str]] = (0, set())
 
     def opened(self, header: Row) -> str | None:
-        """Why the files cannot be of one cluster, if so."""
+        """The reason why the files are not of one cluster, if so."""
         cluster = header.get("cluster")
         if cluster is None:
             return None
@@ -48,45 +52,45 @@ class Brokers:
         self._cluster = cluster
         return None
 
-    def has_said(self, said: Row, at_ms: int) -> bool:
-        """Whether the same line was there already, in this millisecond."""
+    def is_repeated(self, line: Row, at_ms: int) -> bool:
+        """Whether there was the same line in this millisecond."""
         if self._texts[0] != at_ms:
             self._texts = at_ms, set()
-        again = said["text"] in self._texts[1]
-        self._texts[1].add(said["text"])
-        return again
+        repeated = line["text"] in self._texts[1]
+        self._texts[1].add(line["text"])
+        return repeated
 
-    def moved(self, said: Row, at_ms: int) -> Moved:
+    def take(self, line: Row, at_ms: int) -> Coordinated:
         """The broker of the group by this line."""
-        broker, what = said.get("broker"), said["what"]
+        broker, event = line.get("broker"), line["what"]
         if broker is None:
-            return HERE
-        if self._alternates(broker, said["file"], at_ms):
-            why = "two logs of one broker at the same time: of two clusters, or one log twice"
-            return Moved(contradiction=why)
-        held, seen = broker in self._holding, broker in self._seen
-        if what in LETS_GO:
-            self._holding.discard(broker)
-            if self._at not in {None, broker}:
-                return Moved(elsewhere=True)
+            return SAME_BROKER
+        if self._alternates(broker, line["file"], at_ms):
+            error = "two logs of one broker at the same time: of two clusters, or one log twice"
+            return Coordinated(error=error)
+        was_loaded, was_seen = broker in self._loaded, broker in self._seen
+        if event in UNLOADS:
+            self._loaded.discard(broker)
+            if self._current not in {None, broker}:
+                return Coordinated(obsolete=True)
         else:
-            self._holding.add(broker)
+            self._loaded.add(broker)
         self._seen.add(broker)
-        before, self._at = self._at, broker
-        if before in {None, broker}:
-            return HERE
-        if held and what != "loaded":
-            why = f"brokers {before} and {broker} coordinate it at the same time"
-            return Moved(contradiction=why)
-        known = seen or what == "loaded"
-        return Moved(lost=known, unknown=not known)
+        previous, self._current = self._current, broker
+        if previous in {None, broker}:
+            return SAME_BROKER
+        if was_loaded and event != "loaded":
+            error = f"brokers {previous} and {broker} coordinate it at the same time"
+            return Coordinated(error=error)
+        known = was_seen or event == "loaded"
+        return Coordinated(moved=known, unknown=not known)
 
     def _alternates(self, broker: int, file: str, at_ms: int) -> bool:
         """Whether the file continues another file of the same broker."""
-        now = self._files.get(broker)
-        if now != file:
-            if now is not None:
-                self._left[broker, now] = at_ms
+        current = self._files.get(broker)
+        if current != file:
+            if current is not None:
+                self._ended[broker, current] = at_ms
             self._files[broker] = file
-        left_ms = self._left.get((broker, file))
-        return left_ms is not None and at_ms > left_ms + BACK_MS
+        ended_ms = self._ended.get((broker, file))
+        return ended_ms is not None and at_ms > ended_ms + BACK_MS

@@ -3,8 +3,8 @@
 Kafka's own layout is `[%d] %p %m (%c)%n`, with a time in the unknown zone of the broker's machine.
 Other layouts have the logger before the message, the thread, or the zone of the time.
 
-`messages.tsv` lists the messages by profile: 2.7 stands for 2.2 to 2.7 (lines as of 2.7.2), 0.10.2
-for 0.10.2 (0.10.2.2), and 4.1 for 4.x (4.1). `log_events` says which rule logs which message.
+`messages.tsv` lists the messages by profile: those of 2.7 are the same in 2.2 to 2.7 (source lines
+of 2.7.2), those of 4.1 in 4.x; 0.10.2 is 0.10.2.2. `log_events` has the rule of each message.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ _CLASS: Final = r"(?:kafka|org\.apache)(?:\.[\w$]+)+"
 _REST: Final = re.compile(
     rf"(?:\[[^\]]*\] )?\[?{_LEVEL}\]? +"
     rf"(?:(?:\[[^\]]*\] )?(?P<before>{_CLASS}) ?[-:] )?"
-    rf"(?P<said>.*?)"
+    rf"(?P<message>.*?)"
     rf"(?: \((?P<after>{_CLASS})\))?(?: \[[^\]]*\])?$"
 )
 MINUTE_MS: Final = 60_000
-BACK_MS: Final = 1_000  # that lines of one broker may be out of order
+BACK_MS: Final = 1_000  # by which lines of one broker may be out of order
 
 
-ANY: Final = r".*"
-# What a placeholder such as <G> in a message stands for.
+ANY_TEXT: Final = r".*"
+# The patterns of the placeholders in messages, such as <G>.
 PLACEHOLDERS: Final = {
-    "G": rf"(?P<group>{ANY})",
-    "g": rf"(?P<group>{ANY}?)",
+    "G": rf"(?P<group>{ANY_TEXT})",
+    "g": rf"(?P<group>{ANY_TEXT}?)",
     "S": r"(?P<state>\w+)",
     "N": r"(?P<generation>-?\d+)",
-    "M": rf"(?P<member>{ANY}?)",
-    "I": rf"(?P<instance>{ANY}?)",
+    "M": rf"(?P<member>{ANY_TEXT}?)",
+    "I": rf"(?P<instance>{ANY_TEXT}?)",
     "K": r"(?P<members>\d+)",
-    "R": rf"(?P<reason>{ANY})",
+    "R": rf"(?P<reason>{ANY_TEXT})",
     "P": r"__consumer_offsets-\d+",
-    "*": ANY,
+    "*": ANY_TEXT,
 }
 
 
-class Said(NamedTuple):
+class LogLine(NamedTuple):
     """The message of a line, and its `logger`, "" if the layout has none."""
 
     logger: str
@@ -62,13 +62,13 @@ def is_dated(line: str) -> bool:
     return _TIME.match(line) is not None
 
 
-def said(line: str) -> Said | None:
+def parse(line: str) -> LogLine | None:
     """The message of a line; None if the layout is unknown."""
     time = _TIME.match(line)
     rest = _REST.match(line, time.end()) if time else None
     if rest is None:
         return None
-    return Said(rest["before"] or rest["after"] or "", rest["said"])
+    return LogLine(rest["before"] or rest["after"] or "", rest["message"])
 
 
 def zone(name: str) -> ZoneInfo:
@@ -87,8 +87,8 @@ def zone(name: str) -> ZoneInfo:
 class Clock:
     """The time of a broker's lines, in milliseconds since 1970, UTC.
 
-    When clocks are put back, an hour comes twice: of the two possible times of a line, the first
-    that is not before the line before is used.
+    When clocks are set back, an hour occurs twice: of the two possible times of a line, the first
+    that is not earlier than the previous line is used.
     """
 
     def __init__(self, of_machine: ZoneInfo) -> None:
@@ -121,7 +121,7 @@ class Clock:
         return at_ms
 
     def _minute(self, day: str, minute: str, offset: str | None) -> tuple[int, int]:
-        """The start of a minute: the first and the last one."""
+        """The start of a minute: its first and its last occurrence."""
         if offset is not None:
             zone = "+00:00" if offset in {"Z", "UTC", "GMT"} else offset
             began = datetime.fromisoformat(f"{day}T{minute}{zone}")
@@ -135,9 +135,9 @@ def _ms(when: datetime) -> int:
 
 
 class Message(NamedTuple):
-    """A message; `what` happened, None if it does not change the state of a group."""
+    """A message, and its event; None if it does not change the state of a group."""
 
-    what: str | None
+    event: str | None
     source: str
     text: str
     pattern: re.Pattern[str]
@@ -149,13 +149,13 @@ def messages(profile: str) -> tuple[Message, ...]:
     table = Path(__file__).with_name("messages.tsv").read_text(encoding="utf-8")
     rows = (line.split("\t") for line in table.splitlines()[1:])
     return tuple(
-        Message(what or None, source, text, _pattern(text))
-        for of, what, source, text in rows
-        if of == profile
+        Message(event or None, source, text, _pattern(text))
+        for profile_of_row, event, source, text in rows
+        if profile_of_row == profile
     )
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    parts = re.split(r"<(.)>", text)
-    found = [PLACEHOLDERS[part] if at % 2 else re.escape(part) for at, part in enumerate(parts)]
-    return re.compile("".join(found) + r"\.?$", re.DOTALL)
+    tokens = re.split(r"<(.)>", text)
+    patterns = [PLACEHOLDERS[each] if at % 2 else re.escape(each) for at, each in enumerate(tokens)]
+    return re.compile("".join(patterns) + r"\.?$", re.DOTALL)

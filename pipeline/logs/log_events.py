@@ -1,7 +1,7 @@
-"""The log events of a step of the model: what a broker prints, in order.
+"""The log events of a step of the model: the lines that a broker prints, in order.
 
-Kafka logs where it acts, so each message belongs to a rule. The rules that a step applies, in their
-order, give the messages, with the state and the generation of the group at each.
+Each message belongs to a rule. The rules that a step applies, in their order, determine the
+messages, with the state and the generation of the group at each.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Final, NamedTuple
 
-from groupcheck.model.exploring.projection import (
+from groupcheck.model.classic.exploring.group_graph import (
     ABSENT,
     CONSEQUENCES,
     DEAD,
     ENDS,
     LOADED,
-    MAKES,
+    STATE_CHANGES,
     state_of,
 )
-from groupcheck.model.rules.rebalance import first_state
-from groupcheck.model.state import Coordinator
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.rules.rebalance import first_state
+from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
-from groupcheck.pipeline.subset_construction import SAME, Count
+from groupcheck.pipeline.subset_construction import UNCHANGED, CounterChange
 
 # The rules that begin a generation.
-COUNTS: Final = frozenset(
+BEGINS_GENERATION: Final = frozenset(
     {"rebalance/complete", "rebalance/complete-empty", "rebalance/no-protocol"}
 )
 NEW: Final = "join/new-member"
@@ -53,7 +53,7 @@ _SINCE_2_2: Final = {
     "leave/member": "left",
     "leave/pending-member": "pending left",
     "rebalance/drop-not-rejoined": "dropped",
-    "rebalance/nobody-rejoined": "none rejoined",
+    "rebalance/no-member-rejoined": "none rejoined",
     NEW: "joined",
     "join/static-unchanged": "back",
     "join/static-changed": "back",
@@ -62,15 +62,11 @@ _SINCE_2_2: Final = {
     "join/static-restarted": "back",
     "group/deleted": "deleted",
 }
-# What each version logs when a rule is applied.
+# The event that each version logs when it applies a rule.
 PRINTS: Final[Mapping[str, Mapping[str, str]]] = {
     "0.10.0": _ALWAYS,
-    "0.10.2": {**_ALWAYS, "cleanup/group-gone": "dead"},
-    "2.7": {
-        **_SINCE_2_2,
-        "join/static-gone": "back",
-        "cleanup/group-gone": "dead",
-    },
+    "0.10.2": {**_ALWAYS, "cleanup/group-removed": "dead"},
+    "2.7": {**_SINCE_2_2, "join/static-removed": "back", "cleanup/group-removed": "dead"},
     "4.1": {
         **_SINCE_2_2,
         "join/member-id-required": "given id",
@@ -99,74 +95,74 @@ REASONS: Final = tuple(
         (r"[Ee]rror .*when storing group assignment", ("log/assignments-failed",)),
         (
             r"Removing .* on pending sync request expiration",
-            ("time/syncs-expired", "time/lost-sync-expired"),
+            ("time/syncs-expired", "time/replaced-member-sync-expired"),
         ),
     )
 )
 
 
 def rules_of(reason: str) -> frozenset[str] | None:
-    """The rules that a logged reason may stand for; None if the reason is not known."""
+    """The rules that may log a reason; None if the reason is unknown."""
     return next((rules for pattern, rules in REASONS if pattern.match(reason)), None)
 
 
 class LogEvent(NamedTuple):
-    """An automaton symbol: what happened, the state of the group then, and the rule."""
+    """A symbol of the automaton: the event, the state of the group in its line, and the rule."""
 
-    what: str
+    name: str
     state: str
-    why: str
+    rule: str
 
 
-RESTARTED: Final = Count(restarts=True)
-LOADED_ONE: Final = Count(unknown=True)  # the generation is that of the loaded record
+RESTARTED: Final = CounterChange(restarts=True)
+LOADED_GENERATION: Final = CounterChange(unknown=True)  # that of the loaded record
 
 
 def printed(
-    profile: Profile, before: Coordinator, given: Input, fired: tuple[str, ...]
-) -> Iterator[tuple[LogEvent | None, Count]]:
-    """The log events of a step, each with what happens to the generation before it; last None."""
+    profile: Profile, before: Coordinator, given: Input, applied: tuple[str, ...]
+) -> Iterator[tuple[LogEvent | None, CounterChange]]:
+    """The log events of a step, each with the change of the generation before it; last None."""
     prints = PRINTS[profile.name]
-    at: str = state_of(before)
-    count, why = SAME, fired[0]
-    for rule in fired:
-        what = prints.get(rule)
-        if at == ABSENT and (what in _BEGIN or rule in MAKES):
-            at, count = first_state(profile.version), count.then(RESTARTED)
-        was, at = at, _led_to(rule, at)
-        count = count.then(_counted(rule))
-        if what is not None and (what != "unloading" or was != ABSENT):
-            reason = why if rule in CONSEQUENCES else rule
-            yield LogEvent(what, at if what in _AFTER else was, reason), count
-            count = SAME
+    state: str = state_of(before)
+    change, cause = UNCHANGED, applied[0]
+    for rule in applied:
+        name = prints.get(rule)
+        if state == ABSENT and (name in _AFTER_CREATION or rule in STATE_CHANGES):
+            state, change = first_state(profile.version), change.then(RESTARTED)
+        previous, state = state, _state_after(rule, state)
+        change = change.then(_generation_change(rule))
+        if name is not None and (name != "unloading" or previous != ABSENT):
+            logged = state if name in _AFTER_CHANGE else previous
+            yield LogEvent(name, logged, cause if rule in CONSEQUENCES else rule), change
+            change = UNCHANGED
             if rule == NEW and profile.name == "2.7" and _is_static(given):
-                yield LogEvent("enlisted", at, rule), SAME
-        if at in {ABSENT, DEAD}:
-            count = count.then(RESTARTED)
+                yield LogEvent("enlisted", state, rule), UNCHANGED
+        if state in {ABSENT, DEAD}:
+            change = change.then(RESTARTED)
         if rule not in CONSEQUENCES or rule == "log/assignments-failed":
-            why = rule
-    yield None, count
+            cause = rule
+    yield None, change
 
 
-def _led_to(rule: str, at: str) -> str:
+def _state_after(rule: str, state: str) -> str:
     """The state of the group after a rule."""
     if rule in ENDS:
         return ABSENT
-    made = LOADED.get(rule) or MAKES.get(rule)
-    return made.target if made else at
+    arrow = LOADED.get(rule) or STATE_CHANGES.get(rule)
+    return arrow.target if arrow else state
 
 
-def _counted(rule: str) -> Count:
-    """What a rule does to the generation."""
+def _generation_change(rule: str) -> CounterChange:
+    """The change of the generation by a rule."""
     if rule in LOADED:
-        return LOADED_ONE
-    return Count(grows=1) if rule in COUNTS else SAME
+        return LOADED_GENERATION
+    return CounterChange(increments=1) if rule in BEGINS_GENERATION else UNCHANGED
 
 
-# Messages that are logged after the change of state.
-_AFTER: Final = frozenset({"preparing", "stabilized", "empty", "loaded"})
-# Messages that are logged after the group is created.
-_BEGIN: Final = frozenset({"joined", "given id"})
+# Events that are logged after the change of state.
+_AFTER_CHANGE: Final = frozenset({"preparing", "stabilized", "empty", "loaded"})
+# Events that are logged after the group is created.
+_AFTER_CREATION: Final = frozenset({"joined", "given id"})
 
 
 def _is_static(given: Input) -> bool:

@@ -26,12 +26,12 @@ LEADS_TO: Final = {
 
 
 def without_ids(reason: str) -> str:
-    """A reason without ids, so that equal reasons are equal."""
+    """A reason without member ids, so that reasons can be counted."""
     return _MEMBER_ID.sub("...", reason).rstrip(".") or UNKNOWN
 
 
 def client_of(member_id: str) -> str:
-    """The client id in a member id, which is before a UUID."""
+    """The client id in a member id, which precedes a UUID."""
     return re.sub(rf"-?{_UUID}$", "", member_id)
 
 
@@ -44,39 +44,39 @@ class LogObserved(Tables):
         self._since_ms = 0
         self._rebalance: Row | None = None
 
-    def line(self, said: Row, at_ms: int) -> None:
+    def line(self, line: Row, at_ms: int) -> None:
         """Count a line."""
-        what = said["what"]
+        event = line["what"]
         if self._state is not None:
             self._ms[self._state] += at_ms - self._since_ms
             self._since_ms = at_ms
-        after: str | None = LEADS_TO.get(what)
-        if what == "loaded" and "members" in said:
-            after = GroupState.STABLE if said["members"] else GroupState.EMPTY
-        if after is not None and (after != self._state or what == "preparing"):
+        after: str | None = LEADS_TO.get(event)
+        if event == "loaded" and "members" in line:
+            after = GroupState.STABLE if line["members"] else GroupState.EMPTY
+        if after is not None and (after != self._state or event == "preparing"):
             self._state, self._since_ms = str(after), at_ms
             self._entered[self._state] += 1
-        if what == "preparing":
+        if event == "preparing":
             self._end(str(GroupState.PREPARING_REBALANCE), at_ms)
-            self._rebalance = _began(at_ms, without_ids(said.get("reason", "")))
+            self._rebalance = _began(at_ms, without_ids(line.get("reason", "")))
         elif self._rebalance is not None:
-            self._goes_on(self._rebalance, said, at_ms)
+            self._continue(self._rebalance, line, at_ms)
 
-    def _goes_on(self, rebalance: Row, said: Row, at_ms: int) -> None:
-        what = said["what"]
-        if what in {"joined", "pending joined", "back"} and rebalance["joined_ms"] is None:
-            rebalance["last_client"] = client_of(said.get("member", "")) or None
-        elif what == "dropped":
-            rebalance["late"] = said.get("member")
-        elif what == "stabilized":
-            rebalance |= {"joined_ms": at_ms, "generation": said.get("generation")}
-            rebalance["members"] = said.get("members")
-        elif what == "assigned":
+    def _continue(self, rebalance: Row, line: Row, at_ms: int) -> None:
+        event = line["what"]
+        if event in {"joined", "pending joined", "back"} and rebalance["joined_ms"] is None:
+            rebalance["last_client"] = client_of(line.get("member", "")) or None
+        elif event == "dropped":
+            rebalance["late"] = line.get("member")
+        elif event == "stabilized":
+            rebalance |= {"joined_ms": at_ms, "generation": line.get("generation")}
+            rebalance["members"] = line.get("members")
+        elif event == "assigned":
             self._end(str(GroupState.STABLE), at_ms)
-        elif what == "empty":
-            rebalance |= {"generation": said.get("generation"), "members": 0}
+        elif event == "empty":
+            rebalance |= {"generation": line.get("generation"), "members": 0}
             self._end(str(GroupState.EMPTY), at_ms)
-        elif what in {"unloading", "starting"}:
+        elif event in {"unloading", "starting"}:
             self._end(NO_GROUP, at_ms)
 
     def _end(self, outcome: str, at_ms: int | None) -> None:

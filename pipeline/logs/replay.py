@@ -1,4 +1,4 @@
-"""Checks the log of a group against the automaton of the version; only logged events count.
+"""Checks the log of a group against the automaton of the version.
 
 A history begins in any state, and continues in any state after a gap.
 """
@@ -17,7 +17,7 @@ from groupcheck.pipeline.logs.observed import LogObserved
 from groupcheck.properties.histories.events import Event
 
 MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's lines in a finding
-MOST_ALLOWED: Final = 40  # lines that a finding lists
+MOST_ALLOWED: Final = 40  # of the allowed lines in a finding
 
 
 class LogReplay(HistoryReplay):
@@ -46,82 +46,82 @@ class LogReplay(HistoryReplay):
         if self.finding is None and not self._stopped:
             self.accepted += 1
 
-    def _stop(self, contradiction: str | None) -> None:
-        self.undecided = self.undecided or contradiction or None
-        self._stopped = self._stopped or bool(contradiction)
+    def _stop(self, reason: str | None) -> None:
+        self.undecided = self.undecided or reason
+        self._stopped = self._stopped or reason is not None
 
     def _line(self, event: Event) -> None:
-        said = json.loads(event.body or "{}")
-        if self._brokers.has_said(said, event.at_ms):
+        line = json.loads(event.body or "{}")
+        if self._brokers.is_repeated(line, event.at_ms):
             return
         if self._lines is not None:
-            self._lines.append(said["text"])
-            self._characters += len(said["text"]) + 1
+            self._lines.append(line["text"])
+            self._characters += len(line["text"]) + 1
             if self._characters > MOST_RECORDED:
                 self._lines = None
-        if self.finding is None and not self._stopped and said["what"] in self._prints:
-            self._check(event, said)
-        self.observed.line(said, event.at_ms)
+        if self.finding is None and not self._stopped and line["what"] in self._prints:
+            self._check(event, line)
+        self.observed.line(line, event.at_ms)
 
-    def _check(self, event: Event, said: Row) -> None:
-        moved = self._brokers.moved(said, event.at_ms)
-        if moved.contradiction:
-            self._stop(moved.contradiction)
+    def _check(self, event: Event, line: Row) -> None:
+        coordinated = self._brokers.take(line, event.at_ms)
+        if coordinated.error:
+            self._stop(coordinated.error)
             return
-        if moved.elsewhere:
+        if coordinated.obsolete:
             return
-        if moved.unknown:
+        if coordinated.unknown:
             self._states.any_state()
-        elif moved.lost:
-            self._states.lost()
-        line = _pattern(said)
-        ended = self._states.take(line, said.get("generation"))
-        if ended is None and said["what"] == "starting":
-            self._states.lost()  # whatever the state was before
+        elif coordinated.moved:
+            self._states.moved()
+        pattern = _pattern(line)
+        ended = self._states.take(pattern, line.get("generation"))
+        if ended is None and line["what"] == "starting":
+            self._states.moved()  # a broker may start in any state of the group
             ended = frozenset()
         if ended is None:
-            self._found(event, said, line)
+            self._reject(event, line, pattern)
             return
         self.steps += 1
         if len(ended) == 1:
             self.observed.transitions.update(ended)
 
-    def _found(self, event: Event, said: Row, line: EventPattern) -> None:
-        allowed = list(self._states.next())
-        mismatch = [row for log_event, row in allowed if line.matches(log_event)]
-        printing = [n for n, what in PRINTS[self.profile].items() if what == said["what"]]
-        where = f"{said['file'].rpartition('/')[2]}:{event.line}"
+    def _reject(self, event: Event, line: Row, pattern: EventPattern) -> None:
+        allowed = list(self._states.next_events())
+        mismatch = [row for log_event, row in allowed if pattern.matches(log_event)]
+        rules = [rule for rule, name in PRINTS[self.profile].items() if name == line["what"]]
+        where = f"{line['file'].rpartition('/')[2]}:{event.line}"
         self.finding = {
             "line": event.line,
             "at_ms": event.at_ms,
             "kind": "another generation" if mismatch else "no such line",
-            "reason": f"{where}: {_in_words(said)}; allowed: {_listed(mismatch, allowed)}",
-            "seen": json.dumps(said),
+            "reason": f"{where}: {_description(line)}; allowed: {_listed(mismatch, allowed)}",
+            "seen": json.dumps(line),
             "allowed": sorted({json.dumps(row) for _, row in allowed})[:MOST_ALLOWED],
-            "because": self.rule_rows(sorted({log_event.why for log_event, _ in allowed})),
-            "refused": self.rule_rows([] if mismatch else printing),
+            "because": self.rule_rows(sorted({log_event.rule for log_event, _ in allowed})),
+            "refused": self.rule_rows([] if mismatch else rules),
             "states": len(self._states),
-            "recording": "".join(f"{line}\n" for line in self._lines or ()) or None,
+            "recording": "".join(f"{text}\n" for text in self._lines or ()) or None,
         }
 
 
-def _pattern(said: Row) -> EventPattern:
-    what, state = said["what"], said.get("state")
-    if what == "loaded" and "members" in said:
-        state = str(GroupState.STABLE if said["members"] else GroupState.EMPTY)
-    # The reason of a rebalance is the broker's; that of a LeaveGroup is the client's.
-    rules = rules_of(said["reason"]) if what == "preparing" and "reason" in said else None
-    return EventPattern(what, state, rules)
+def _pattern(line: Row) -> EventPattern:
+    event, state = line["what"], line.get("state")
+    if event == "loaded" and "members" in line:
+        state = str(GroupState.STABLE if line["members"] else GroupState.EMPTY)
+    # The broker writes the reason of a rebalance, and the client that of a LeaveGroup.
+    rules = rules_of(line["reason"]) if event == "preparing" and "reason" in line else None
+    return EventPattern(event, state, rules)
 
 
-def _in_words(said: Row) -> str:
-    words = [f"{said['what']!r}"]
-    words += [f"{name} {said[name]}" for name in ("generation", "state") if name in said]
+def _description(line: Row) -> str:
+    words = [f"{line['what']!r}"]
+    words += [f"{name} {line[name]}" for name in ("generation", "state") if name in line]
     return " ".join(words) + " is not allowed"
 
 
 def _listed(mismatch: list[Row], allowed: list[tuple[LogEvent, Row]]) -> str:
-    """What might have come, in a few words."""
+    """The allowed lines, as text."""
     if mismatch:
         return "generation " + " or ".join(sorted({str(row["generation"]) for row in mismatch}))
     return ", ".join(sorted({repr(row["what"]) for _, row in allowed})) or "nothing"

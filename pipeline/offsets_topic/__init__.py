@@ -1,1 +1,1 @@
-"""The offsets topic: the records of groups, checked against those of the model."""
+"""Reads the offsets topic, and checks the records of groups against those of the model."""

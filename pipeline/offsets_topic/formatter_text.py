@@ -1,9 +1,9 @@
 """Reads the text that Kafka's console formatters print of the offsets topic.
 
 Up to 3.x a record is a line of text; from 4.0 on it is JSON, without a separator between records
- (tools/.../consumer/ApiMessageFormatter.java). A formatter prints either the commits
-(`OffsetsMessageFormatter`) or the groups (`GroupMetadataMessageFormatter`), and neither the offsets
-of the records nor anything of transactions.
+(tools/.../consumer/ApiMessageFormatter.java). A formatter prints either the commits
+(`OffsetsMessageFormatter`) or the groups (`GroupMetadataMessageFormatter`), without the offsets
+of the records and without transactions.
 """
 
 from __future__ import annotations
@@ -11,14 +11,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from groupcheck.pipeline.offsets_topic.group_records import Json
 from groupcheck.pipeline.offsets_topic.partition_reader import RecordEvents
-from groupcheck.pipeline.sources import MOST_TEXT, file_row, quarantined
+from groupcheck.pipeline.sources import MOST_TEXT, Row, file_row, quarantined
 from groupcheck.properties.histories.lines import Line, RejectedLineError
 
-Row = dict[str, Any]
 OF_JSON: Final = '{"key":'
 BETWEEN: Final = b'}{"key":'
 GROUPS, COMMITS = ["group", "group removed"], ["offset", "offset removed"]
@@ -61,10 +60,10 @@ def records(lines: Iterable[Line]) -> Iterator[Line]:
     number = 0
     for line in lines:
         data = (line.data or b"").rstrip(b"\n")
-        parts = [data] if line.reason else data.replace(BETWEEN, b"}\n" + BETWEEN[1:]).split(b"\n")
-        for part in parts:
+        separated = data.replace(BETWEEN, b"}\n" + BETWEEN[1:])
+        for record in [data] if line.reason else separated.split(b"\n"):
             number += 1
-            yield Line(number, part, None, line.reason)
+            yield Line(number, record, None, line.reason)
 
 
 class FormatterReader:
@@ -76,8 +75,8 @@ class FormatterReader:
         is_json = text.startswith(OF_JSON)
         commits = '"topic":' in text.partition("}")[0] if is_json else text.startswith("[")
         profile = "4.1" if is_json else "0.10.2" if "::[OffsetMetadata[" in text else "2.7"
-        sees = COMMITS if commits else GROUPS
-        self._events = RecordEvents(source, profile, whole=False, sees=sees)
+        kinds = COMMITS if commits else GROUPS
+        self._events = RecordEvents(source, profile, complete=False, kinds=kinds)
 
     def rows(self, lines: Iterable[Line]) -> Iterator[tuple[str, Row]]:
         """Each row with the name of its table."""

@@ -2,8 +2,8 @@
 
 It reads all versions (`group-coordinator/src/main/resources/common/message/
 {OffsetCommit,GroupMetadata}{Key,Value}.json` at 4.1). It ignores
-tagged fields, and bytes after the last field. The implementation has a decoder of its own, so that
-both do not share an error.
+tagged fields, and bytes after the last field. It does not use the decoder of the implementation, so
+that no error is in both.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ WRITTEN_BY: Final = (
     ("group metadata", 0, "0.10.0"),  # GroupMetadataManager.scala:736 at 0.10.0
     ("group metadata", 1, "0.10.2"),  # GroupMetadataManager.scala:790 at 0.10.2
 )
-OTHERWISE: Final = "2.7"
-LOOKED_AT: Final = 1_000  # records, to find the version that has written them
+DEFAULT_PROFILE: Final = "2.7"
+MOST_EXAMINED: Final = 1_000  # records, to find the version that has written them
 
 
 class UnreadableError(Exception):
-    """The bytes are not a record."""
+    """The bytes are not a valid record."""
 
 
 class OtherKindError(Exception):
@@ -49,7 +49,7 @@ class OtherKindError(Exception):
 
 
 class _Bytes:
-    """Fields one after the other."""
+    """Reads the fields of a record in order."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -62,7 +62,7 @@ class _Bytes:
         return value
 
     def length(self, form: Struct = SHORT) -> int:
-        """The length of what follows, -1 for null."""
+        """The length of the next field, -1 for null."""
         if not self.compact:
             return self.number(form)
         value = shift = 0
@@ -80,7 +80,7 @@ class _Bytes:
             return None
         data = self._data[self._at : self._at + size]
         if len(data) < size:
-            msg = f"{size} bytes where {len(data)} are left"
+            msg = f"{size} bytes where {len(data)} remain"
             raise UnreadableError(msg)
         self._at += size
         return data
@@ -110,7 +110,7 @@ def decode(key: bytes | None, value: bytes | None) -> Json:
     """A record: `key` with `type` and `data`, and `value`, if any.
 
     Raises:
-        UnreadableError: the bytes are not a record.
+        UnreadableError: the bytes are not a valid record.
         OtherKindError: the group is not of the classic protocol.
     """
     if key is None:
@@ -119,7 +119,7 @@ def decode(key: bytes | None, value: bytes | None) -> Json:
     try:
         return _decode(_Bytes(key), value)
     except (struct_error, IndexError, UnicodeDecodeError) as error:
-        msg = f"not a whole record: {error}"
+        msg = f"an incomplete record: {error}"
         raise UnreadableError(msg) from error
 
 
@@ -191,7 +191,7 @@ def profile_of(records: Iterable[tuple[bytes | None, bytes | None]]) -> str:
     for what, version, profile in WRITTEN_BY:
         if (what, version) in seen:
             return profile
-    return OTHERWISE
+    return DEFAULT_PROFILE
 
 
 def _written(key: bytes | None, value: bytes | None) -> tuple[str, int] | None:

@@ -1,6 +1,6 @@
 """Reads the batches of one partition of the offsets topic as events of its groups.
 
-Missing or unreadable records are a gap, in which anything may have happened to any group.
+Missing or unreadable records are a gap: any group may be in any state after it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from groupcheck.pipeline.offsets_topic.segments import Batch, Record
 
 Row = dict[str, Any]
 OBSERVES: Final = "records"
-SHOWN: Final = 64  # bytes that quarantine shows, as hexadecimal digits
+MOST_KEY_BYTES: Final = 64  # in quarantine, as hexadecimal digits
 
 
 class RecordEvents:
@@ -28,19 +28,19 @@ class RecordEvents:
     Args:
         source: the name of the partition.
         profile: the version that has written the records.
-        whole: whether the partition has all records from the first on.
-        sees: the kinds of records in the source, None for all.
+        complete: whether the partition has all records from the first on.
+        kinds: the kinds of records in the source, None for all.
 
     """
 
     def __init__(
-        self, source: str, profile: str, *, whole: bool, sees: list[str] | None = None
+        self, source: str, profile: str, *, complete: bool, kinds: list[str] | None = None
     ) -> None:
         self._source = source
-        self._opened: Json = {"observes": OBSERVES, "profile": profile}
-        if sees is not None:
-            self._opened["sees"] = sees
-        self._whole = whole
+        self._header: Json = {"observes": OBSERVES, "profile": profile}
+        if kinds is not None:
+            self._header["kinds"] = kinds
+        self._complete = complete
         self._gap = ""
         self._gaps = 0
         self._seen: dict[str, int] = {}  # groups, and how many gaps their events include
@@ -63,8 +63,8 @@ class RecordEvents:
     def take(self, group: str, line: int, record: Json) -> Iterator[Row]:
         """The rows of a record of a group."""
         if group not in self._seen:
-            before = not self._whole or self._gaps > 0
-            yield self._row(group, line, "open", {**self._opened, "before": before})
+            before = not self._complete or self._gaps > 0
+            yield self._row(group, line, "open", {**self._header, "before": before})
         elif self._seen[group] < self._gaps:
             yield self._row(group, line, "gap", self._gap)
         self._seen[group] = self._gaps
@@ -74,7 +74,7 @@ class RecordEvents:
         """The rows of a record that the model does not cover."""
         if group not in self._seen:
             self._seen[group] = self._gaps
-            yield self._row(group, line, "open", {**self._opened, "before": True})
+            yield self._row(group, line, "open", {**self._header, "before": True})
         yield self._row(group, line, "cut", reason)
 
     def _row(self, group: str, line: int, kind: str, body: Json | str) -> Row:
@@ -99,16 +99,18 @@ class PartitionReader:
         source: the name of the partition.
         profile: the version that has written them.
         base: the first possible offset; at 0 the histories of the groups are complete.
-        sees: the kinds of records in the source, None for all.
+        kinds: the kinds of records in the source, None for all.
 
     """
 
-    def __init__(self, source: str, profile: str, base: int, sees: list[str] | None = None) -> None:
+    def __init__(
+        self, source: str, profile: str, base: int, kinds: list[str] | None = None
+    ) -> None:
         self.source = source
-        self._events = RecordEvents(source, profile, whole=base == 0, sees=sees)
+        self._events = RecordEvents(source, profile, complete=base == 0, kinds=kinds)
         self._next = base  # the next offset, if none is missing
         self._open: dict[int, dict[str, None]] = {}  # the groups of each open transaction
-        self._whole = base == 0
+        self._complete = base == 0
         self._ended: set[int] = set()  # producers with a marker since the last gap
 
     @property
@@ -124,12 +126,12 @@ class PartitionReader:
                 self._next = batch.next_offset
             return [], [{"reason": batch.reason, "text": None}]
         rows: list[Row] = []
-        refused: list[Row] = []
+        quarantined: list[Row] = []
         for record in batch.records:
             if record.offset < self._next:
-                refused.append(_refused(record, "a repeated offset"))
+                quarantined.append(_quarantined(record, "a repeated offset"))
                 continue
-            self._missing(record.offset)
+            self._advance(record.offset)
             self._next = record.offset + 1
             self._events.time(record.timestamp)
             try:
@@ -138,20 +140,20 @@ class PartitionReader:
                 )
             except UnreadableError as error:
                 self._gap(f"offset {record.offset}: {error}")
-                refused.append(_refused(record, str(error)))
+                quarantined.append(_quarantined(record, str(error)))
         if batch.next_offset is not None:
-            self._missing(batch.next_offset)
-        return rows, refused
+            self._advance(batch.next_offset)
+        return rows, quarantined
 
-    def _missing(self, upto: int) -> None:
-        """Missing records before an offset are a gap."""
-        if upto > self._next:
-            self._gap(f"offsets {self._next} to {upto - 1} are missing")
-            self._next = upto
+    def _advance(self, offset: int) -> None:
+        """Go to an offset; missing records before it are a gap."""
+        if offset > self._next:
+            self._gap(f"offsets {self._next} to {offset - 1} are missing")
+            self._next = offset
 
     def _gap(self, reason: str) -> None:
-        """Records are missing; transactions of any group may have begun there."""
-        self._whole = False
+        """Records are missing; transactions of any group may have begun in the gap."""
+        self._complete = False
         self._ended.clear()
         self._events.gap(reason)
 
@@ -170,7 +172,7 @@ class PartitionReader:
         """The marker is an event of each group whose offsets the transaction has committed."""
         if batch.marker is None or batch.producer_id is None:
             return
-        if not self._whole and batch.producer_id not in self._ended:
+        if not self._complete and batch.producer_id not in self._ended:
             self._ended.add(batch.producer_id)
             self._events.gap(
                 f"offset {record.offset} ends a transaction that may have begun in a gap"
@@ -184,6 +186,6 @@ def _producer(batch: Batch) -> Json:
     return {"producerId": batch.producer_id, "producerEpoch": batch.producer_epoch}
 
 
-def _refused(record: Record, reason: str) -> Row:
-    shown = (record.key or b"")[:SHOWN].hex()
-    return {"reason": f"offset {record.offset}: {reason}", "text": f"key {shown}"}
+def _quarantined(record: Record, reason: str) -> Row:
+    key = (record.key or b"")[:MOST_KEY_BYTES].hex()
+    return {"reason": f"offset {record.offset}: {reason}", "text": f"key {key}"}

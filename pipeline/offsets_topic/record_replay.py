@@ -17,7 +17,7 @@ KIND: Final = "another record"
 
 
 class RecordTables(Tables):
-    """The tables of one history; a state has the stored values, so rebalances have no state."""
+    """The tables of one history: the states and generations that the group's records store."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -88,10 +88,10 @@ class RecordReplay(HistoryReplay):
     def __init__(self, opened: Event) -> None:
         self._tables = RecordTables()
         super().__init__(opened, self._tables)
-        sees = self.header.get("sees")
+        kinds = self.header.get("kinds")
         self._checker = RecordChecker(
             self.profile,
-            None if sees is None else frozenset(sees),
+            None if kinds is None else frozenset(kinds),
             before=bool(self.header["before"]),
         )
 
@@ -108,7 +108,7 @@ class RecordReplay(HistoryReplay):
             record = json.loads(event.body or "{}")
             refused = self._record(record)
             if refused is not None:
-                self._found(event, record, refused)
+                self._reject(event, record, refused)
                 return
             self._tables.take(record, event.at_ms)
         self.accepted += 1
@@ -124,15 +124,15 @@ class RecordReplay(HistoryReplay):
         where = data["topic"], data["partition"]
         return self._checker.offset(where, record.get("producerId"), removed=value is None)
 
-    def _found(self, event: Event, record: Json, refused: Refused) -> None:
-        kind = f"{KIND}: {refused.words}"
+    def _reject(self, event: Event, record: Json, refused: Refused) -> None:
+        kind = f"{KIND}: {refused.text}"
         self.finding = {
             "reason": kind,
             "line": event.line,
             "at_ms": event.at_ms,
             "kind": kind,
             "seen": json.dumps(record, separators=(",", ":")),
-            "allowed": sorted(json.dumps(label.words) for label in refused.allowed),
+            "allowed": sorted(json.dumps(label.text) for label in refused.allowed),
             "because": self.rule_rows(sorted(set().union(*refused.allowed.values()))),
             "refused": self.rule_rows(sorted(refused.rules)),
             "states": refused.states,

@@ -14,10 +14,10 @@ from typing import Any, Final, NamedTuple
 from aiokafka.record.default_records import DefaultRecordBatch
 from aiokafka.record.legacy_records import LegacyRecordBatch
 
-HEAD: Final = Struct(">qi")  # base offset, bytes that follow
+HEAD: Final = Struct(">qi")  # base offset, length of the rest
 MAGIC_AT: Final = 16
 NEWEST_MAGIC: Final = 2
-LEAST: Final = (14, 22, 49)  # bytes that follow at the least, by format
+MIN_LENGTHS: Final = (14, 22, 49)  # by format
 MOST_BYTES: Final = 256 * 1024 * 1024
 OLD_CRC: Final = slice(12, 16)
 OLD_CHECKED_AT: Final = 16
@@ -52,7 +52,7 @@ class Batch(NamedTuple):
     reason: str = ""
 
 
-def batches(file: Any, size: int) -> Iterator[Batch]:  # noqa: ANN401 - whatever has `read`
+def batches(file: Any, size: int) -> Iterator[Batch]:  # noqa: ANN401 - any object with `read`
     """The batches of a segment of `size` bytes."""
     at = 0
     while at < size:
@@ -64,7 +64,7 @@ def batches(file: Any, size: int) -> Iterator[Batch]:  # noqa: ANN401 - whatever
         if length == 0 and base_offset == 0:
             yield Batch(at, reason="the file ends with unused zeros")
             return
-        if not LEAST[0] <= length <= MOST_BYTES or base_offset < 0:
+        if not MIN_LENGTHS[0] <= length <= MOST_BYTES or base_offset < 0:
             yield Batch(at, reason=f"not a batch: {length} bytes at offset {base_offset}")
             return
         data = head + file.read(length)
@@ -78,9 +78,9 @@ def batches(file: Any, size: int) -> Iterator[Batch]:  # noqa: ANN401 - whatever
 
 def _batch(at: int, base_offset: int, data: bytes) -> Batch:
     magic = data[MAGIC_AT]
-    if magic > NEWEST_MAGIC or len(data) - HEAD.size < LEAST[magic]:
+    if magic > NEWEST_MAGIC or len(data) - HEAD.size < MIN_LENGTHS[magic]:
         return Batch(at, base_offset, reason=f"a batch of format {magic}, {len(data)} bytes")
-    if not _is_sound(data, magic):
+    if not _has_valid_checksum(data, magic):
         return Batch(at, base_offset, reason="a batch with a wrong checksum")
     new = magic == NEWEST_MAGIC
     try:
@@ -96,7 +96,7 @@ def _batch(at: int, base_offset: int, data: bytes) -> Batch:
     return _control(batch) if found.is_control_batch else batch
 
 
-def _is_sound(data: bytes, magic: int) -> bool:
+def _has_valid_checksum(data: bytes, magic: int) -> bool:
     if magic == NEWEST_MAGIC:
         return bool(DefaultRecordBatch(data).validate_crc())
     # In older formats aiokafka reads the record before its checksum, and trusts its lengths.

@@ -1,7 +1,7 @@
 """Reads the offsets topic of a live cluster with Spark's Kafka source.
 
-A consumer sees neither the markers of transactions nor which commits are part of one, so the topic
-has as much as the text of Kafka's formatters. A marker leaves a gap, as compaction does.
+A consumer receives neither the markers of transactions nor the producers of commits, so the rows
+are those of the text of Kafka's formatters. A marker leaves a gap, as compaction does.
 """
 
 from __future__ import annotations
@@ -10,30 +10,27 @@ import socket
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain, groupby, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException
 
 from groupcheck.pipeline.errors import PipelineError
 from groupcheck.pipeline.offsets_topic.formatter_text import COMMITS, GROUPS
-from groupcheck.pipeline.offsets_topic.group_records import LOOKED_AT, profile_of
+from groupcheck.pipeline.offsets_topic.group_records import MOST_EXAMINED, profile_of
 from groupcheck.pipeline.offsets_topic.partition_reader import PartitionReader
 from groupcheck.pipeline.offsets_topic.segments import Batch, Record
-from groupcheck.pipeline.sources import file_row
+from groupcheck.pipeline.sources import TOPIC_SCHEME, Row, file_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
     from pyspark.sql.streaming.readwriter import DataStreamReader
 
-Row = dict[str, Any]
-SCHEME: Final = "kafka://"
-LISTENS_S: Final = 5.0
+CONNECT_TIMEOUT_S: Final = 5.0
 TOPIC: Final = "__consumer_offsets"
-SEES: Final = [*GROUPS, *COMMITS]
-# Spark's other way to learn the offsets, by Kafka's Admin, leaves out internal topics (retrieve-
-# AllPartitions in org.apache.spark.sql.kafka010.ConsumerStrategy), of which this is one.
+KINDS: Final = [*GROUPS, *COMMITS]
+# Spark's other method to find the offsets, Kafka's Admin, omits internal topics such as this one
+# (retrieveAllPartitions in org.apache.spark.sql.kafka010.ConsumerStrategy).
 BY_CONSUMER: Final = "spark.sql.streaming.kafka.useDeprecatedOffsetFetching"
 COLUMNS: Final = ("partition", "offset", "unix_millis(timestamp) AS timestamp", "key", "value")
 # The default settings of Spark's source and its consumers.
@@ -72,8 +69,8 @@ class Topic(NamedTuple):
             msg = f"{source} is not kafka://HOST:PORT[,HOST:PORT...][/TOPIC][?SETTING=VALUE&...]"
             raise PipelineError(msg)
         name = found.path.strip("/") or TOPIC
-        shown = f"{SCHEME}{found.netloc}/{name}"  # without the settings, which may be secret
-        return cls(shown, found.netloc, name, dict(parse_qsl(found.query)))
+        source = f"{TOPIC_SCHEME}{found.netloc}/{name}"  # without the settings, which may be secret
+        return cls(source, found.netloc, name, dict(parse_qsl(found.query)))
 
     def records(self, spark: SparkSession) -> DataFrame:
         """The records from the first offset to the present last one, with the columns `COLUMNS`.
@@ -88,6 +85,8 @@ class Topic(NamedTuple):
         return self._loaded(spark, spark.readStream)
 
     def _loaded(self, spark: SparkSession, reader: DataFrameReader | DataStreamReader) -> DataFrame:
+        from pyspark.errors import AnalysisException  # noqa: PLC0415 - only Spark needs it
+
         self._check_reachable()
         spark.conf.set(BY_CONSUMER, "true")
         settings = {f"kafka.{name}": value for name, value in self.settings.items()}
@@ -109,7 +108,7 @@ class Topic(NamedTuple):
         why = ""
         for host, _, port in map(_split, self.servers.split(",")):
             try:
-                socket.create_connection((host, int(port)), LISTENS_S).close()
+                socket.create_connection((host, int(port)), CONNECT_TIMEOUT_S).close()
             except OSError as error:
                 why = error.strerror or str(error)
             else:
@@ -125,26 +124,23 @@ def _split(server: str) -> tuple[str, str, str]:
 def topic_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
     """The rows of records, which are sorted by partition and offset; each with its table."""
     for partition, records in by_partition(batches):
-        reader, whole = partition_begun(f"{source}-{partition}", records)
-        yield from rows_of_records(reader, whole)
+        yield from rows_of_records(*partition_reader(f"{source}-{partition}", records))
 
 
-def by_partition(
-    batches: Iterable[pa.RecordBatch],
-) -> Iterator[tuple[int, Iterator[Record]]]:
+def by_partition(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[int, Iterator[Record]]]:
     """The records of each partition."""
     rows = (row for batch in batches for row in zip(*map(pa.Array.to_pylist, batch.columns)))  # noqa: B905 - columns of one batch
     for partition, of in groupby(rows, key=itemgetter(0)):
         yield partition, (Record(*row[1:]) for row in of)
 
 
-def partition_begun(
+def partition_reader(
     source: str, records: Iterator[Record]
 ) -> tuple[PartitionReader, Iterator[Record]]:
     """A reader for a partition with these first records, and all its records."""
-    first = list(islice(records, LOOKED_AT))
+    first = list(islice(records, MOST_EXAMINED))
     profile = profile_of((each.key, each.value) for each in first)
-    return PartitionReader(source, profile, first[0].offset, SEES), chain(first, records)
+    return PartitionReader(source, profile, first[0].offset, KINDS), chain(first, records)
 
 
 def rows_of_records(
@@ -154,10 +150,10 @@ def rows_of_records(
     read = quarantined = 0
     before = reader.events
     for record in records:
-        rows, refused = reader.take(Batch(record.offset, records=(record,)))
+        rows, rejected = reader.take(Batch(record.offset, records=(record,)))
         yield from (("event", row) for row in rows)
-        for each in refused:
+        for each in rejected:
             yield "quarantined", {"source": reader.source, "line": record.offset, **each}
         read += 1
-        quarantined += len(refused)
+        quarantined += len(rejected)
     yield file_row(reader.source, read - quarantined, quarantined, reader.events - before)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final, TypeGuard
 
-from groupcheck.model.state import Advance, Cleanup, Coordinator, Group
-from groupcheck.model.step import Outcome
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.state import Advance, Cleanup, Coordinator, Group
+from groupcheck.model.classic.step import Outcome
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     ErrorCode,
@@ -42,17 +42,17 @@ def _removes_offsets(given: Input) -> bool:
 
 def _dropped(before: Group | None, outcome: Outcome, names: Names) -> list[str]:
     """The members that were removed because they had not joined again."""
-    left = outcome.coordinator.group
+    after = outcome.coordinator.group
     ids = {symbol: member_id for member_id, symbol in names.items()}
     return [
         ids.get(m.member_id, m.member_id)
         for m in (before.members if before else ())
-        if m.awaiting_join is None and (left is None or left.member(m.member_id) is None)
+        if m.awaiting_join is None and (after is None or after.member(m.member_id) is None)
     ]
 
 
 class _Rebalance:
-    """A rebalance that has not ended."""
+    """A rebalance in progress."""
 
     def __init__(self, began_ms: int, reason: str) -> None:
         self.began_ms = began_ms
@@ -80,22 +80,16 @@ class _Rebalance:
 class Observed(Tables):
     """The tables of one recording so far.
 
-    Where the observations allow several states, the first stands for all: in most cases they
-    differ only in the leader.
+    Where the observations allow several states, the first is used: in most cases they differ only
+    in the leader.
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._rebalance: _Rebalance | None = None
-        self._asked: dict[int, OffsetCommitRequest] = {}
+        self._open_commits: dict[int, OffsetCommitRequest] = {}
 
-    def step(
-        self,
-        before: list[Coordinator],
-        oracle: Oracle,
-        given: Input,
-        at_ms: int,
-    ) -> None:
+    def step(self, before: list[Coordinator], oracle: Oracle, given: Input, at_ms: int) -> None:
         """The model allows a step from those states to the states of the oracle."""
         outcome = oracle.kept[0]
         step = transition_of(before[0], given, outcome)
@@ -114,12 +108,12 @@ class Observed(Tables):
     def responses(self, given: Input, answers: list[Response], at_ms: int) -> None:
         """Count the commits of an exchange; they do not depend on the state of the group."""
         if isinstance(given, Request) and isinstance(given.body, OffsetCommitRequest):
-            self._asked[given.request_id] = given.body
-        if self._asked:
+            self._open_commits[given.request_id] = given.body
+        if self._open_commits:
             self._commits(answers, at_ms)
 
     def passed(self, state: str, times: int, ms: int) -> None:
-        """Only time has passed, `times` times, for `ms` in total."""
+        """Count `times` steps in which only time passes, for `ms` in total."""
         self.transitions[Transition(state, Advance.__name__, ("time/pass",), state)] += times
         self._ms[state] += ms
 
@@ -130,7 +124,7 @@ class Observed(Tables):
         group, rebalance = outcome.coordinator.group, self._rebalance
         if step.after == GroupState.PREPARING_REBALANCE:
             if rebalance is None or rebalance.joined_ms is not None:
-                if rebalance is not None:  # it restarts before a member has an assignment
+                if rebalance is not None:  # restarted before a member has an assignment
                     self._rebalances.append(rebalance.row(at_ms, group, step.after))
                 rebalance = self._rebalance = _Rebalance(at_ms, step.rules[-1])
                 if _joins(given):
@@ -146,20 +140,20 @@ class Observed(Tables):
     def _commits(self, answers: list[Response], at_ms: int) -> None:
         for answer in answers:
             if isinstance(answer.body, OffsetCommitResponse):
-                asked = self._asked.pop(answer.request_id, None)
-                if asked is not None:
-                    self._answered(asked, answer.body, at_ms)
+                request = self._open_commits.pop(answer.request_id, None)
+                if request is not None:
+                    self._answered(request, answer.body, at_ms)
 
     def _answered(
-        self, asked: OffsetCommitRequest, answer: OffsetCommitResponse, at_ms: int
+        self, request: OffsetCommitRequest, answer: OffsetCommitResponse, at_ms: int
     ) -> None:
-        generation = asked.generation_id if asked.generation_id >= 0 else None
+        generation = request.generation_id if request.generation_id >= 0 else None
         errors = {
             (topic.name, each.partition_index): each.error_code
             for topic in answer.topics
             for each in topic.partitions
         }
-        for topic in asked.topics:
+        for topic in request.topics:
             for each in topic.partitions:
                 where = topic.name, each.partition_index
                 row = self._offset(where, at_ms, "expired")
@@ -174,10 +168,10 @@ class Observed(Tables):
 
     def _removed(self, before: Group | None, after: Group | None, given: Input) -> None:
         """Offsets have expired or were deleted."""
-        left = dict(after.offsets) if after else {}
+        remaining = dict(after.offsets) if after else {}
         for where, _ in before.offsets if before else ():
             row = self.offsets.get(where)
-            if where not in left and row is not None:
+            if where not in remaining and row is not None:
                 row["removed"] += 1
                 row["expired"] += isinstance(given, Cleanup)
                 row["offset"] = None

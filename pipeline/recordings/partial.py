@@ -1,6 +1,6 @@
-"""The history of a group in a recording that leaves responses out: is there an allowed order?
+"""Checks the history of a group in a recording without some responses: is there an allowed order?
 
-It is checked as by `groupcheck history`, at its end: a response that was not seen may be any.
+As in `groupcheck history`, the check runs at the end; a missing response may be any.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import json
 from typing import Final
 
 from groupcheck.model.bodies import MalformedBodyError, encode_record
-from groupcheck.model.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, Tables
 from groupcheck.properties.histories.events import Event, recording_lines
 from groupcheck.properties.histories.history import from_zero
@@ -18,8 +18,8 @@ from groupcheck.properties.histories.history_file import Noted, PartialHistory
 from groupcheck.properties.histories.reader import BEFORE
 from groupcheck.properties.tolerances import EXACT
 
-MOST_EVENTS: Final = 20_000  # that are in memory
-MOST_POINTS: Final = 200_000  # of the search, as groupcheck history has it
+MOST_EVENTS: Final = 20_000  # in memory
+MOST_POINTS: Final = 200_000  # of the search, the default of groupcheck history
 RULE: Final = "no allowed order"
 
 
@@ -30,7 +30,7 @@ class PartialReplay(HistoryReplay):
         super().__init__(opened, Tables())
         self._history = PartialHistory(opened)
         self._lines = [json.dumps({"type": "open", **self.header})]
-        self._places: dict[int, int] = {}  # the last line of each request
+        self._request_lines: dict[int, int] = {}  # the last line of each request
         self._recorded_ms = 0
         self.undecided = BEFORE if self.header.get("before") else None
 
@@ -42,7 +42,7 @@ class PartialReplay(HistoryReplay):
             self.undecided = f"{event.kind}: {event.body}"
             return
         if self.events > MOST_EVENTS:
-            self.undecided = f"more than {MOST_EVENTS} events, and responses are left out"
+            self.undecided = f"more than {MOST_EVENTS} events, and responses are missing"
             self._lines.clear()
             return
         try:
@@ -51,7 +51,7 @@ class PartialReplay(HistoryReplay):
             self.undecided = str(error)
         self._lines += recording_lines(event, self._recorded_ms)
         self._recorded_ms = event.at_ms
-        self._places[event.request_id or 0] = event.line
+        self._request_lines[event.request_id or 0] = event.line
 
     def finish(self) -> None:
         """Search for an allowed order."""
@@ -65,8 +65,8 @@ class PartialReplay(HistoryReplay):
             MOST_POINTS,
         )
         if checked.rejected is not None:
-            moves = checked.rejected.verdict.order
-            self.accepted = sum(move.operation is not None for move in moves)
+            order = checked.rejected.verdict.order
+            self.accepted = sum(step.operation is not None for step in order)
             self.finding = self._finding(checked.rejected)
         elif checked.undecided is not None:
             self.undecided = f"the search stopped after {checked.points} points"
@@ -84,7 +84,7 @@ class PartialReplay(HistoryReplay):
         number = request.request_id if request else None
         return {
             "reason": RULE,
-            "line": self._places.get(number or 0, 0),
+            "line": self._request_lines.get(number or 0, 0),
             "at_ms": verdict.order[-1].at_ms if verdict.order else 0,
             "kind": RULE,
             "request_id": number,

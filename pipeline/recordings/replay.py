@@ -1,6 +1,7 @@
-"""Replays a group's events against the model, in order and in bounded memory; Spark is not needed.
+"""Replays a group's events against the model, in order and in bounded memory, without Spark.
 
-Events come one by one (`take`), or as a batch (`run`): then `steady_state` checks what it knows.
+`take` checks one event with the oracle; `run` checks many, and those of known pairs with
+`steady_state`.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from groupcheck.model.bodies import encode_record
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.state import Coordinator
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, rule_rows
-from groupcheck.pipeline.recordings.minimised import Minimised, minimised, whole
+from groupcheck.pipeline.recordings.minimised import Minimised, Runs, complete, minimised
 from groupcheck.pipeline.recordings.observed import Observed
 from groupcheck.pipeline.recordings.steady_state import Pair, SteadyState, pair_at
 from groupcheck.properties.findings.explanation import explain
@@ -24,9 +25,9 @@ from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.mid_stream import MidStreamChecker
 from groupcheck.properties.histories.reader import BEFORE
 
-KEPT: Final = 200  # exchanges of a long history, or twice as many
+MOST_EXCHANGES: Final = 200  # in memory, or twice as many
 MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's recording in a finding
-AROUND: Final = 150  # characters of a line without its body
+OVERHEAD: Final = 150  # characters of a line without its body
 
 
 class Replay(HistoryReplay, Observer):
@@ -39,8 +40,7 @@ class Replay(HistoryReplay, Observer):
         config = self.checker.checker.run.oracle.config
         self._steady = SteadyState(EVERY_PROFILE[self.profile], config, self.observed)
         self._since: int | None = None  # the first line that was checked, if not all are
-        # For the recording of a finding: an event by itself, or a run of known pairs.
-        self._kept: list[list[Event]] | None = []
+        self._runs: Runs | None = []  # for the recording of a finding; None if it is too long
         self._characters = 0
 
     def check(self, event: Event) -> None:
@@ -59,13 +59,13 @@ class Replay(HistoryReplay, Observer):
                 self.take(events[at])
                 at += 1
                 continue
-            done = self._run_steadily(events, at)
-            if done == at and not self.checker.decided:
+            end = self._run_steadily(events, at)
+            if end == at and not self.checker.decided:
                 self.take(events[at])
                 self.take(events[at + 1])
                 self._learn(found[0])
-                done += 2
-            at = done
+                end += 2
+            at = end
         if at < len(events):
             self.events += len(events) - at
             self.last_ms = events[-1].at_ms
@@ -77,18 +77,18 @@ class Replay(HistoryReplay, Observer):
         if not (self._is_idle() and steady.enter(oracle.states, len(oracle.names), checker.now_ms)):
             return start
         passed = steady.passed
-        done = steady.run(events, start)
-        if done > start:
+        end = steady.run(events, start)
+        if end > start:
             checker.answered = True
-            checker.accepted += done - start
-            checker.steps += (done - start) // 2 + steady.passed - passed
+            checker.accepted += end - start
+            checker.steps += (end - start) // 2 + steady.passed - passed
             self.last_ms = checker.now_ms = steady.now_ms
-            self.events += done - start
-            self._keep(events[start:done])
-        return done
+            self.events += end - start
+            self._record(events[start:end])
+        return end
 
     def _learn(self, pair: Pair) -> None:
-        """The oracle has checked the pair: know it from now on, if the model allows it."""
+        """Add a pair that the oracle has checked to the known pairs, if its effect allows it."""
         checker = self.checker.checker
         if self.checker.decided or not self._is_idle() or not checker.checked:
             return
@@ -111,7 +111,7 @@ class Replay(HistoryReplay, Observer):
     def on_event(self, event: Event) -> None:
         """Keep the event for the recording of a finding."""
         if event.kind != "open":
-            self._keep([event])
+            self._record([event])
 
     def on_responses(self, exchange: Exchange) -> None:
         """Count commits, which do not depend on the state of the group."""
@@ -121,14 +121,14 @@ class Replay(HistoryReplay, Observer):
             self._since = exchange.events[-1] if exchange.events else 0
 
     def on_step(self, before: list[Coordinator], exchange: Exchange) -> None:
-        """Count what a checked exchange reveals."""
+        """Count a checked exchange."""
         checker = self.checker.checker
         self.observed.step(before, checker.run.oracle, exchange.given, exchange.at_ms)
-        checker.forget(KEPT)
+        checker.discard_exchanges(MOST_EXCHANGES)
 
     def on_gap(self) -> None:
-        """A recording of a finding begins after the gap."""
-        self._kept, self._characters = [], 0
+        """Begin the recording of a finding after the gap."""
+        self._runs, self._characters = [], 0
 
     @property
     def rejected(self) -> bool:
@@ -136,7 +136,7 @@ class Replay(HistoryReplay, Observer):
         return self.finding is not None and self.checker.answered
 
     def finish(self) -> None:
-        """Check what still waits."""
+        """Check the last exchange."""
         self._leave()
         checker = self.checker
         checker.finish()
@@ -173,42 +173,42 @@ class Replay(HistoryReplay, Observer):
             "omitted": recording and recording.omitted,
             "trace": recording and recording.trace,
         }
-        self._kept = None
+        self._runs = None
 
     def _recording(self, row: Row) -> Minimised | None:
-        """The group's own recording up to the finding of that row, if there was room for it."""
-        if self._kept is None:
+        """The recording of the group up to the finding of that row, unless it is too long."""
+        if self._runs is None:
             return None
         if self.checker.unknown is not None:
-            return whole(self._header(), self._kept)
+            return complete(self._header(), self._runs)
 
         def same(finding: Finding) -> bool:
             return {**finding_row(finding, {}, []), "line": row["line"]} == row
 
-        return minimised(self._header(), self._kept, same)
+        return minimised(self._header(), self._runs, same)
 
     def _header(self) -> str:
-        """The first line of a recording of the group, for the events that are kept."""
+        """The first line of the recording of a finding."""
         header = {"type": "open", **self.header}
         header.pop("before", None)
         if self.checker.unknown is not None:
             header["groups"] = [self.key[0]]
         return json.dumps(header)
 
-    def _keep(self, events: list[Event]) -> None:
-        """Keep events for the recording of a finding, if there is room."""
-        if self._kept is not None:
-            self._kept.append(events)
-            self._characters += sum(len(event.body or "") + AROUND for event in events)
+    def _record(self, events: list[Event]) -> None:
+        """Keep events for the recording of a finding, up to `MOST_RECORDED` characters."""
+        if self._runs is not None:
+            self._runs.append(events)
+            self._characters += sum(len(event.body or "") + OVERHEAD for event in events)
             if self._characters > MOST_RECORDED:
-                self._kept = None
+                self._runs = None
 
 
 def finding_row(finding: Finding, lines: Mapping[int, int], events: list[int]) -> Row:
     """The row of a finding, without its history.
 
     Args:
-        finding: what the oracle found in an exchange.
+        finding: the finding of the oracle in an exchange.
         lines: the lines of the responses in the exchange, by request id.
         events: the lines of its events.
 
@@ -219,14 +219,14 @@ def finding_row(finding: Finding, lines: Mapping[int, int], events: list[int]) -
     requests = {
         step.request_id: step for step in finding.sequence.steps if isinstance(step, Request)
     }
-    asked = requests.get(number) if number is not None else None
+    request = requests.get(number) if number is not None else None
     names = dict.fromkeys(_reasons(finding, number))
     return {
         "line": lines.get(number or -1) or (events[0] if events else 0),
         "kind": difference.kind if difference else "unexplained",
         "reason": finding.reason or "unexplained",
         "request_id": number,
-        "api": asked.api if asked else None,
+        "api": request.api if request else None,
         "seen": _json(difference.seen) if difference and difference.seen else None,
         "allowed": sorted(_allowed(finding, number)),
         "because": rule_rows(rules[name] for name in names if name in rules),
@@ -247,9 +247,9 @@ def _allowed(finding: Finding, number: int | None) -> set[str]:
 def _reasons(finding: Finding, number: int | None) -> Iterable[str]:
     """The rules of these responses; if no response is allowed, the rules that apply instead."""
     for outcome in finding.allowed:
-        answered = zip(outcome.responses, outcome.reasons, strict=True)
-        reasons = [why for response, why in answered if response.request_id == number]
-        yield from reasons or outcome.fired
+        pairs = zip(outcome.responses, outcome.reasons, strict=True)
+        reasons = [reason for response, reason in pairs if response.request_id == number]
+        yield from reasons or outcome.applied
 
 
 def _json(body: Any) -> str:  # noqa: ANN401 - any answer

@@ -1,8 +1,8 @@
 """The fast path for the steady state: checks pairs that change only timers and offsets.
 
-Most events of a group in production are the same heartbeats and commits again and again. The fast
-path recognises a pair of request and response that the oracle has checked before, and applies its
-effect to numbers instead of the model's state. The result is exactly that of the oracle, because
+Most events of a group in production are repeated heartbeats and commits. The fast path recognises a
+pair of request and response that the oracle has checked before, and applies its effect to numbers
+instead of the model's state. The result is exactly that of the oracle, because
 
 - the model defines the effect of the pair: its step function takes the request in the group's own
   state, with a mark on every timer and no offsets. There is one outcome, with the response that the
@@ -22,10 +22,18 @@ from __future__ import annotations
 from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.config import Config
-from groupcheck.model.state import Advance, Coordinator, Group, Log, Offset, Serving, TopicPartition
-from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.transition import successors
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.state import (
+    Advance,
+    Coordinator,
+    Group,
+    Log,
+    Offset,
+    Serving,
+    TopicPartition,
+)
+from groupcheck.model.classic.step import Outcome, Profile
+from groupcheck.model.classic.transition import successors
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request
 from groupcheck.pipeline.history_replay import add_commit
 from groupcheck.pipeline.recordings.observed import Observed
@@ -33,7 +41,7 @@ from groupcheck.pipeline.transitions import Transition, state_name, transition_o
 from groupcheck.properties.histories.bodies import COMMIT, OFFSET, request_body
 from groupcheck.properties.histories.events import Event
 
-MARK: Final = 2**52  # no timer has as many ms, and no client commits offsets from here on
+MARK: Final = 2**52  # longer than any timer in ms, and greater than any committed offset
 NEVER: Final = 2**62
 MOST_KNOWN: Final = 10_000  # pairs of one group
 # The requests of members in the steady state. No rule about them reads the client or the committed
@@ -53,22 +61,22 @@ class Pair(NamedTuple):
 def pair_at(events: list[Event], at: int) -> tuple[Pair, list[int]] | None:
     """The pair that begins at an event, and the offsets that it commits.
 
-    The response has the time of the request, and follows it at once; no other response follows it,
-    which the last pair of a batch does not reveal.
+    The response has the time of the request, and is the next event; the event after it is not a
+    response, which is unknown of the last pair of a batch.
     """
     if at + 2 >= len(events):
         return None
-    asked, answer = events[at], events[at + 1]
-    if asked.kind != "request" or asked.api not in STEADY or answer.kind != "response":
+    request, answer = events[at], events[at + 1]
+    if request.kind != "request" or request.api not in STEADY or answer.kind != "response":
         return None
-    same = asked.request_id == answer.request_id and asked.at_ms == answer.at_ms
+    same = request.request_id == answer.request_id and request.at_ms == answer.at_ms
     if not same or events[at + 2].kind == "response":
         return None
-    if asked.body is None or answer.body is None or asked.api_version is None:
+    if request.body is None or answer.body is None or request.api_version is None:
         return None
-    parts = OFFSET.split(asked.body) if asked.api == COMMIT else [asked.body]
-    pair = Pair(asked.api, asked.api_version, tuple(parts[::2]), answer.body)
-    return pair, [int(offset) for offset in parts[1::2]]
+    split = OFFSET.split(request.body) if request.api == COMMIT else [request.body]
+    pair = Pair(request.api, request.api_version, tuple(split[::2]), answer.body)
+    return pair, [int(offset) for offset in split[1::2]]
 
 
 class Known:
@@ -97,13 +105,13 @@ class SteadyState:
         self._config = config
         self._observed = observed
         self._marked: Coordinator | None = None
-        self._names = 0  # how many member ids are known
+        self._names = 0  # the number of known member ids
         self._known: dict[Pair, Known] = {}
-        self._base: Coordinator | None = None  # the state at the start; None: not in the fast path
+        self._base: Coordinator | None = None  # the state at `enter`; None outside of the fast path
         self._began_ms = self.now_ms = self._due_ms = self._fixed_ms = 0
         self._deadlines: list[int] = []  # of the members' timers; the last is of no member
-        self._offsets: dict[TopicPartition, tuple[Offset, int, int]] = {}  # committed, and when
-        self.passed = 0  # how often time has passed
+        self._offsets: dict[TopicPartition, tuple[Offset, int, int]] = {}  # with offset and time
+        self.passed = 0  # steps in which only time passes
 
     def enter(self, states: list[Coordinator], names: int, now_ms: int) -> bool:
         """Enter the fast path; False if the state does not allow it."""
@@ -118,7 +126,7 @@ class SteadyState:
         marked = _marked(state, group)
         if marked != self._marked or names != self._names:
             self._marked, self._names, self._known = marked, names, {}
-        self._fixed_ms = now_ms + min(_others_left(group), default=NEVER)
+        self._fixed_ms = now_ms + min(_other_timers_ms(group), default=NEVER)
         self._deadlines = [
             NEVER if m.session_left_ms is None else now_ms + m.session_left_ms
             for m in group.members
@@ -130,7 +138,7 @@ class SteadyState:
         return True
 
     def run(self, events: list[Event], start: int) -> int:
-        """Check events as long as their pairs are known; the index of the first that is not."""
+        """Check events while their pairs are known; returns the index of the first other event."""
         deadlines, now_ms, due_ms, passed = self._deadlines, self.now_ms, self._due_ms, 0
         at = start
         while (found := pair_at(events, at)) is not None:
@@ -155,18 +163,18 @@ class SteadyState:
         return at
 
     def _next_due(self, then_ms: int) -> int:
-        """Before this time no timer fires, even if all pairs restart theirs."""
+        """The time before which no timer fires, even if all pairs restart theirs."""
         left_ms = min((known.left_ms for known in self._known.values()), default=NEVER)
         return min(self._fixed_ms, then_ms + left_ms, *self._deadlines[:-1])
 
     def _commit(self, known: Known, offsets: list[int], at_ms: int) -> None:
-        for row, partition, offset, place in known.commits:
-            committed = offsets[place]
+        for row, partition, offset, index in known.commits:
+            committed = offsets[index]
             add_commit(row, committed, at_ms)
             self._offsets[partition] = (offset, committed, at_ms)
 
     def leave(self) -> Coordinator | None:
-        """Leave the fast path: the state now; None outside of it."""
+        """Leave the fast path; returns the current state, None outside of the fast path."""
         base, self._base = self._base, None
         if base is None or base.group is None:
             return None
@@ -179,8 +187,8 @@ class SteadyState:
         group, log = base.group._replace(members=members), base.log
         if self._offsets:
             committed = {where: _since(*each, began_ms) for where, each in self._offsets.items()}
-            group = group._replace(offsets=_put_all(group.offsets, committed))
-            log = log and log._replace(offsets=_put_all(log.offsets, committed))
+            group = group._replace(offsets=_with(group.offsets, committed))
+            log = log and log._replace(offsets=_with(log.offsets, committed))
             self._offsets = {}
         state = base._replace(group=group, log=log)
         if self.now_ms == began_ms:
@@ -200,26 +208,26 @@ class SteadyState:
             self.passed = 0
 
     def learn(self, pair: Pair, given: Request, kept: list[Outcome]) -> None:
-        """The oracle accepts a pair, with those outcomes, in the present state: it is known now."""
+        """Add a pair that the oracle accepts, with those outcomes, in the current state."""
         marked = self._marked
         if marked is None or marked.group is None or len(kept) != 1:
             return
-        asked = _with_marks(given, pair)
-        if asked is None:
+        marked_request = _with_marks(given, pair)
+        if marked_request is None:
             return
-        outcomes = self._outcomes(marked, asked)
+        outcomes = self._outcomes(marked, marked_request)
         outcome = outcomes[0]
-        one = len(outcomes) == 1 and outcome[1:] == kept[0][1:]
-        if not one or [r.request_id for r in outcome.responses] != [given.request_id]:
+        same = len(outcomes) == 1 and outcome[1:] == kept[0][1:]
+        if not same or [r.request_id for r in outcome.responses] != [given.request_id]:
             return
-        known = self._effect(marked, marked.group, asked, outcome)
+        known = self._effect(marked, marked.group, marked_request, outcome)
         if known is None or len(self._known) >= MOST_KNOWN:
             return
         self._known[pair] = known
         self._due_ms = 0
 
     def _effect(
-        self, marked: Coordinator, group: Group, asked: Request, outcome: Outcome
+        self, marked: Coordinator, group: Group, request: Request, outcome: Outcome
     ) -> Known | None:
         """The effect of a step; None if it changes more than timers and offsets."""
         after, log = outcome.coordinator, marked.log
@@ -234,18 +242,18 @@ class SteadyState:
         )
         if after != expected or len(changed) > 1:
             return None
-        known = Known(transition_of(marked, asked, outcome), len(group.members), NEVER)
-        for place, member in changed:
-            left_ms, before = member.session_left_ms, group.members[place]
-            alike = before == member._replace(session_left_ms=before.session_left_ms)
-            if not alike or before.session_left_ms is None or not left_ms:
+        known = Known(transition_of(marked, request, outcome), len(group.members), NEVER)
+        for index, member in changed:
+            left_ms, before = member.session_left_ms, group.members[index]
+            is_restart = before == member._replace(session_left_ms=before.session_left_ms)
+            if not is_restart or before.session_left_ms is None or not left_ms:
                 return None
-            known.member, known.left_ms = place, left_ms
-        if isinstance(asked.body, OffsetCommitRequest):
-            stored = dict(offsets)
-            named = [(t.name, p.partition_index) for t in asked.body.topics for p in t.partitions]
+            known.member, known.left_ms = index, left_ms
+        if isinstance(request.body, OffsetCommitRequest):
+            stored, topics = dict(offsets), request.body.topics
+            named = [(t.name, p.partition_index) for t in topics for p in t.partitions]
             if len(stored) != len(named) or stored.keys() != set(named):
-                return None  # some of it is refused, or is there twice
+                return None  # a partition is refused, or repeated
             rows = self._observed.offsets
             known.commits = [(rows[w], w, stored[w], n) for n, w in enumerate(named)]
         return known
@@ -255,7 +263,7 @@ class SteadyState:
 
 
 def _is_plain(state: Coordinator, group: Group) -> bool:
-    """Whether only timers can change the state by themselves."""
+    """Whether only timers and requests can change the state."""
     log = state.log or Log()
     return (
         bool(group.members)
@@ -287,7 +295,7 @@ def _marked(state: Coordinator, group: Group) -> Coordinator:
     )
 
 
-def _others_left(group: Group) -> list[int]:
+def _other_timers_ms(group: Group) -> list[int]:
     """The ms left on each timer other than session timers."""
     left = [*(p.left_ms for p in group.pending), *group.orphaned_timers]
     if group.join_timer is not None:
@@ -298,7 +306,7 @@ def _others_left(group: Group) -> list[int]:
 
 
 def _with_marks(given: Request, pair: Pair) -> Request | None:
-    """The request with marks as offsets; None if the offsets are elsewhere in the body."""
+    """The request with marks as offsets; None if the body has other text of that form."""
     body = given.body
     if not isinstance(body, OffsetCommitRequest):
         return given
@@ -321,7 +329,7 @@ def _since(offset: Offset, committed: int, at_ms: int, began_ms: int) -> Offset:
     return offset._replace(committed_offset=committed, left_ms=left_ms)
 
 
-def _put_all(
+def _with(
     entries: tuple[tuple[TopicPartition, Offset], ...], others: dict[TopicPartition, Offset]
 ) -> tuple[tuple[TopicPartition, Offset], ...]:
     return tuple(sorted({**dict(entries), **others}.items(), key=itemgetter(0)))

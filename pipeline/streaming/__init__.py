@@ -1,1 +1,1 @@
-"""Holding to the model what keeps arriving."""
+"""Checks files and records of the offsets topic as they arrive."""

@@ -1,6 +1,6 @@
 """The job of `groupcheck check --follow`: checks files or topic records as they arrive.
 
-Spark's checkpoint says which files or records a batch has. The state store of the checkpoint and
+Spark's checkpoint lists the files or records of a batch. The state store of the checkpoint and
 the tables are written by batch number: a repeated batch writes the same rows to the same place.
 """
 
@@ -18,16 +18,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
 
 from groupcheck.pipeline.check import TABLES
-from groupcheck.pipeline.errors import PipelineError, in_a_line
-from groupcheck.pipeline.ingest import ORDER
-from groupcheck.pipeline.offsets_topic.topic import SCHEME, Topic
-from groupcheck.pipeline.output import marker, put_marker, writes
-from groupcheck.pipeline.schemas import EVENTS, persisted, rows_of_table
-from groupcheck.pipeline.sources import LOCAL, place
+from groupcheck.pipeline.errors import PipelineError, in_a_line, naming_errors
+from groupcheck.pipeline.inputs import ORDER
+from groupcheck.pipeline.offsets_topic.topic import Topic
+from groupcheck.pipeline.output import marker, put_marker
+from groupcheck.pipeline.schemas import EVENTS, FOLLOWED, for_spark, persisted, rows_of_table
+from groupcheck.pipeline.sources import TOPIC_SCHEME, place, uri_of
 from groupcheck.pipeline.streaming.workers import (
     ARRIVED,
-    FOLLOWED,
-    Following,
+    BatchSettings,
     arrived,
     arrived_records,
     follow,
@@ -51,9 +50,9 @@ class Asked(NamedTuple):
         checkpoint: the folder from which a run continues.
         report: a folder for the tables.
         profile: the version to check against, instead of that of the sources.
-        unknown: the version for a history whose begin is unknown.
-        idle_s: a history without an event for so long is over.
-        every_s: the interval of batches; 0: one batch, then end.
+        unknown: the version for a history whose beginning is unknown.
+        idle_s: a history without an event for this time ends.
+        every_s: the interval of batches; 0 for one batch.
 
     """
 
@@ -72,7 +71,7 @@ class Asked(NamedTuple):
         Raises:
             PipelineError: its name is invalid.
         """
-        return Topic.of(self.source) if self.source.startswith(SCHEME) else None
+        return Topic.of(self.source) if self.source.startswith(TOPIC_SCHEME) else None
 
 
 class Followed:
@@ -96,7 +95,7 @@ def start(spark: SparkSession, asked: Asked) -> tuple[StreamingQuery, Followed]:
 
     with in_a_line():
         writer = _with_ticks(_arriving(spark, asked)).writeStream.foreachBatch(batch)
-        writer = writer.option("checkpointLocation", f"{_uri(asked.checkpoint)}/spark")
+        writer = writer.option("checkpointLocation", f"{uri_of(asked.checkpoint)}/spark")
         if asked.every_s:
             writer = writer.trigger(processingTime=f"{asked.every_s} seconds")
         else:
@@ -109,28 +108,28 @@ def _arriving(spark: SparkSession, asked: Asked) -> DataFrame:
     if asked.topic is not None:
         return asked.topic.arriving(spark)
     files = spark.readStream.format("binaryFile").option("recursiveFileLookup", "true")
-    return files.schema(FILES).load(_uri(asked.source)).select("path")
+    return files.schema(FILES).load(uri_of(asked.source)).select("path")
 
 
 def _with_ticks(arriving: DataFrame) -> DataFrame:
-    """The same with a row of nulls every second: histories also end while nothing arrives."""
-    nothing = [F.lit(None).cast(f.dataType).alias(f.name) for f in arriving.schema]
-    return arriving.union(arriving.sparkSession.readStream.format("rate").load().select(*nothing))
+    """The same with a row of nulls every second, so that histories also end between arrivals."""
+    nulls = [F.lit(None).cast(f.dataType).alias(f.name) for f in arriving.schema]
+    return arriving.union(arriving.sparkSession.readStream.format("rate").load().select(*nulls))
 
 
-def _new(rows: DataFrame, how: Following, topic: Topic | None) -> DataFrame:
+def _new(rows: DataFrame, settings: BatchSettings, topic: Topic | None) -> DataFrame:
     """Rows of `ARRIVED` of a batch of `_with_ticks`."""
-    by = rows.columns[0]
-    there = rows.where(F.col(by).isNotNull())
-    there = there.repartition(rows.sparkSession.sparkContext.defaultParallelism, by)
+    key = rows.columns[0]
+    arriving = rows.where(F.col(key).isNotNull())
+    arriving = arriving.repartition(rows.sparkSession.sparkContext.defaultParallelism, key)
     if topic is None:
-        return there.mapInArrow(arrived, ARRIVED)
-    in_order = there.sortWithinPartitions("partition", "offset")
-    return in_order.mapInArrow(partial(arrived_records, how, topic.source), ARRIVED)
+        return arriving.mapInArrow(arrived, for_spark(ARRIVED))
+    in_order = arriving.sortWithinPartitions("partition", "offset")
+    return in_order.mapInArrow(partial(arrived_records, settings, topic.source), for_spark(ARRIVED))
 
 
 def wait(query: StreamingQuery) -> None:
-    """Wait for the end; an interrupt stops the query in order.
+    """Wait for the end; an interrupt stops the query after the batch in progress.
 
     Raises:
         PipelineError: Spark fails.
@@ -139,7 +138,7 @@ def wait(query: StreamingQuery) -> None:
         with in_a_line():
             query.awaitTermination()
     except KeyboardInterrupt:
-        # Java may have received the signal too; complete batches are written anyway.
+        # Java may receive the signal too; complete batches are written in any case.
         with suppress(PipelineError), in_a_line():
             query.stop()
 
@@ -147,29 +146,26 @@ def wait(query: StreamingQuery) -> None:
 def _claim(asked: Asked) -> None:
     """Check that the folders belong to this job, or mark them."""
     source = asked.source if asked.topic is None else asked.topic.source  # without its settings
-    of = {"source": source, "report": asked.report, "profile": asked.profile}
+    job = {"source": source, "report": asked.report, "profile": asked.profile}
     found = marker(asked.checkpoint)
-    if found is not None and found.get("of") != of:
-        msg = f"{asked.checkpoint} is the checkpoint of another job: {json.dumps(found.get('of'))}"
+    if found is not None and found.get("job") != job:
+        other = json.dumps(found.get("job"))
+        msg = f"{asked.checkpoint} is the checkpoint of another job: {other}"
         raise PipelineError(msg)
     if found is None:
         for path in (asked.checkpoint, asked.report):
             system, inside = place(path)
-            with writes(path):
+            with naming_errors(f"write to {path}"):
                 if system.get_file_info(inside).type != fs.FileType.NotFound:
                     msg = f"{path} exists already, and does not belong to this checkpoint"
                     raise PipelineError(msg)
                 system.create_dir(inside, recursive=True)
         put_marker(asked.report, {"kind": KIND})
-        put_marker(asked.checkpoint, {"kind": KIND, "of": of})
-
-
-def _uri(path: str) -> str:
-    return path if "://" in path else f"{LOCAL}{place(path)[1]}"
+        put_marker(asked.checkpoint, {"kind": KIND, "job": job})
 
 
 def _batch(rows: DataFrame, number: int, asked: Asked, followed: Followed) -> None:
-    how = Following(
+    settings = BatchSettings(
         f"{asked.checkpoint.rstrip('/')}/waiting",
         number,
         time.time(),
@@ -177,49 +173,49 @@ def _batch(rows: DataFrame, number: int, asked: Asked, followed: Followed) -> No
         asked.profile,
         asked.unknown,
     )
-    with persisted(_new(rows, how, asked.topic)) as new:
+    with persisted(_new(rows, settings, asked.topic)) as new:
         events = rows_of_table(new, "event")
-        with persisted(gone_on(events, how)) as checked:
+        with persisted(continued(events, settings)) as checked:
             _write(checked, rows_of_table(new, "quarantined"), number, asked, followed)
 
 
-def gone_on(events: DataFrame, how: Following) -> DataFrame:
+def continued(events: DataFrame, settings: BatchSettings) -> DataFrame:
     """Rows of `FOLLOWED`: the histories of the state store with more rows of `EVENTS`."""
     spark = events.sparkSession
     bucket = F.pmod(F.xxhash64(*ORDER[:3]), F.lit(BUCKETS)).cast("int").alias("bucket")
-    no_group = [F.lit(None).cast(field.dataType).alias(field.name) for field in EVENTS]
-    each = spark.range(BUCKETS).select(F.col("id").cast("int").alias("bucket"), *no_group)
-    together = events.select(bucket, *EVENTS.names).union(each)
-    together = together.repartition(spark.sparkContext.defaultParallelism, "bucket")
-    in_order = together.sortWithinPartitions("bucket", *ORDER)
-    return in_order.mapInArrow(partial(follow, how), FOLLOWED)
+    no_group = [F.lit(None).cast(field.dataType).alias(field.name) for field in for_spark(EVENTS)]
+    buckets = spark.range(BUCKETS).select(F.col("id").cast("int").alias("bucket"), *no_group)
+    rows = events.select(bucket, *EVENTS.names).union(buckets)
+    rows = rows.repartition(spark.sparkContext.defaultParallelism, "bucket")
+    in_order = rows.sortWithinPartitions("bucket", *ORDER)
+    return in_order.mapInArrow(partial(follow, settings), for_spark(FOLLOWED))
 
 
 def _write(
-    checked: DataFrame, unread: DataFrame, number: int, asked: Asked, followed: Followed
+    checked: DataFrame, unreadable: DataFrame, number: int, asked: Asked, followed: Followed
 ) -> None:
     """Write the tables of the batch."""
     system, report = place(asked.report)
     for name in WRITTEN.values():  # of a run that was killed in this batch
-        before = f"{report}/{name}/batch={number}"
-        if system.get_file_info(before).type == fs.FileType.Directory:
-            system.delete_dir(before)
-    counts = checked.agg(*(F.count(column).alias(column) for column in WRITTEN)).first()
-    of = counts.asDict() if counts else {}
-    quarantined = unread.count()
+        folder = f"{report}/{name}/batch={number}"
+        if system.get_file_info(folder).type == fs.FileType.Directory:
+            system.delete_dir(folder)
+    row = checked.agg(*(F.count(column).alias(column) for column in WRITTEN)).first()
+    counts = row.asDict() if row else {}
+    quarantined = unreadable.count()
     for column, name in WRITTEN.items():
-        where = f"{_uri(asked.report)}/{name}/batch={number}"
+        where = f"{uri_of(asked.report)}/{name}/batch={number}"
         table = rows_of_table(checked, column)
         if column == "quarantined":
-            table = table.union(unread)
-            of[column] += quarantined
-        if of[column]:
+            table = table.union(unreadable)
+            counts[column] += quarantined
+        if counts[column]:
             table.coalesce(1).write.mode("overwrite").parquet(where)
     followed.batches += 1
-    followed.verdicts += of["verdict"]
-    followed.findings += of["finding"]
-    followed.quarantined += of["quarantined"]
-    if of["finding"]:
+    followed.verdicts += counts["verdict"]
+    followed.findings += counts["finding"]
+    followed.quarantined += counts["quarantined"]
+    if counts["finding"]:
         _report(checked)
 
 

@@ -1,7 +1,7 @@
 """Files of state between the batches of a stream, one for each batch that changed it.
 
-A repeated batch starts from the file of the batch before, so it has the same result: a killed run
-loses nothing, and counts nothing twice.
+A repeated batch starts from the file of the previous batch, so it has the same result: a killed run
+loses no rows and repeats none.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import Any
 
 from pyarrow import fs
 
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.step import Profile
 from groupcheck.pipeline.sources import place
 
 
@@ -23,7 +23,7 @@ class Versions:
     """The versions of one state, for a batch.
 
     Args:
-        folder: the folder of these files alone.
+        folder: a folder for these files only.
         batch: the number of the batch.
 
     """
@@ -34,20 +34,20 @@ class Versions:
         self._before = sorted(version for version in self._files() if version < batch)
 
     def before(self) -> bytes | None:
-        """The state after the batch before; None at the start."""
+        """The state after the previous batch; None at the start."""
         if not self._before:
             return None
         with self._system.open_input_stream(self._file(self._before[-1])) as file:
             found: bytes = file.read()
         return found
 
-    def keep(self, data: bytes) -> None:
-        """Write the state after this batch; the state after the batch before is kept too."""
+    def write(self, data: bytes) -> None:
+        """Write the state after this batch, and remove those before the previous one."""
         self._system.create_dir(self._folder, recursive=True)
-        beside = f"{self._folder}/.{self._batch}"
-        with self._system.open_output_stream(beside) as file:
+        temporary = f"{self._folder}/.{self._batch}"
+        with self._system.open_output_stream(temporary) as file:
             file.write(data)
-        self._system.move(beside, self._file(self._batch))
+        self._system.move(temporary, self._file(self._batch))
         for version in self._before[:-1]:
             self._system.delete_file(self._file(version))
 
@@ -63,7 +63,7 @@ class Versions:
 
 
 class _Pickler(pickle.Pickler):
-    def reducer_override(self, obj: Any) -> Any:  # noqa: ANN401 - as pickle has it
+    def reducer_override(self, obj: Any) -> Any:  # noqa: ANN401 - pickle's signature
         if isinstance(obj, Profile) and EVERY_PROFILE.get(obj.name) is obj:
             return _profile, (obj.name,)
         if isinstance(obj, MappingProxyType):

@@ -1,6 +1,6 @@
-"""The cache of downloaded and built brokers, outside of any checkout.
+"""Downloaded and built brokers in the user's cache.
 
-It also runs the programs that download, build and run them, and reads their versions.
+This module also runs the programs that download, build and run them, and reads their versions.
 """
 
 from __future__ import annotations
@@ -15,25 +15,12 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from groupcheck.cache import cache_folder
 from groupcheck.properties.ports.port import PortUnavailableError
 
 MAKE_S: Final = 900
 ASK_S: Final = 20.0
 SHOWN_CHARS: Final = 400
-
-
-def cache_folder() -> Path:
-    """Return the folder in the user's cache (XDG_CACHE_HOME on Linux).
-
-    Raises:
-        PortUnavailableError: platformdirs is not installed.
-    """
-    try:
-        from platformdirs import user_cache_path  # noqa: PLC0415 (an extra)
-    except ImportError as error:
-        msg = "a broker needs the package platformdirs: pip install 'groupcheck[wire]'"
-        raise PortUnavailableError(msg) from error
-    return user_cache_path("groupcheck", appauthor=False)
 
 
 def cached(name: str, make: Callable[[Path], None]) -> Path:

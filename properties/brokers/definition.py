@@ -12,7 +12,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from groupcheck.model.instances.inputs import OTHER_TOPIC, TOPIC
+from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.ports.codec import MalformedAnswerError
 from groupcheck.properties.ports.connection import BootstrapClient, raise_if_interrupted

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from groupcheck.properties.brokers.cache import cache_folder, cached, do, unusable
+from groupcheck.cache import cache_folder
+from groupcheck.properties.brokers.cache import cached, do, unusable
 
 POM: Final = Path(__file__).with_name("pom.xml")
 LOGGING: Final = Path(__file__).with_name("log4j.properties")

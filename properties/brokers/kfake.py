@@ -9,8 +9,9 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from groupcheck.model.instances.inputs import TOPIC
-from groupcheck.properties.brokers.cache import cache_folder, cached, do, unusable
+from groupcheck.cache import cache_folder
+from groupcheck.model.classic.instances.inputs import TOPIC
+from groupcheck.properties.brokers.cache import cached, do, unusable
 from groupcheck.properties.brokers.definition import (
     SETTINGS,
     Address,

@@ -16,9 +16,10 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from groupcheck.model.instances.inputs import OTHER_TOPIC, TOPIC
+from groupcheck.cache import cache_folder
+from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.properties.brokers import isolated
-from groupcheck.properties.brokers.cache import cache_folder, cached, do, output, unusable
+from groupcheck.properties.brokers.cache import cached, do, output, unusable
 from groupcheck.properties.brokers.definition import (
     Address,
     BrokerDefinition,

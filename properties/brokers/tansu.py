@@ -11,7 +11,8 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from groupcheck.properties.brokers.cache import cache_folder, cached, do
+from groupcheck.cache import cache_folder
+from groupcheck.properties.brokers.cache import cached, do
 from groupcheck.properties.brokers.definition import (
     Address,
     BrokerDefinition,

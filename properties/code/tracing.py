@@ -15,8 +15,8 @@ from typing import Any, Final, Self
 
 from coverage import Coverage
 
-from groupcheck.model.state import Coordinator, Group
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.state import Coordinator, Group
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.code.code import Label
 from groupcheck.properties.oracle import Oracle
@@ -147,7 +147,7 @@ class TracedPort:
 
 def _label(before: Coordinator, given: Input, oracle: Oracle) -> Label:
     """The transition of a step; if several rules may have applied, those that all have."""
-    first, *others = sorted(oracle.fired) or [()]
+    first, *others = sorted(oracle.applied) or [()]
     rules = (rule for rule in dict.fromkeys(first) if all(rule in each for each in others))
     name = given.api if isinstance(given, Request) else type(given).__name__
     return Label(_state(before.group), name, tuple(rules), _state(oracle.states[0].group))

@@ -130,11 +130,13 @@ def covered_space(
 ) -> SpaceCovered:
     """Return the coverage of a model instance; pairs are given as transitions or by number."""
     edge, pair = first_edges(space), first_pairs(space)
-    first = (pair[edge[before.node] + before.edge] + hop.edge for before, hop in pairs)
+    first = (
+        pair[edge[before.node] + before.edge] + transition.edge for before, transition in pairs
+    )
     return SpaceCovered(
         its_digest,
         edge[-1],
-        packed(edge[-1], (edge[hop.node] + hop.edge for hop in shown)),
+        packed(edge[-1], (edge[transition.node] + transition.edge for transition in shown)),
         pair[-1],
         packed(pair[-1], chain(first, numbered)),
     )

@@ -24,12 +24,12 @@ class Second(Transition):
 def unfolded(space: StateSpace, firsts: list[TransitionReference]) -> StateSpace:
     """Return the graph with an additional node for each of its transitions to another state."""
     size = len(space.nodes)
-    targets = [space.edges[node][place].target for node, place in firsts]
-    arrived = {hop: size + number for number, hop in enumerate(firsts)}
+    targets = [space.edges[node][index].target for node, index in firsts]
+    arrived = {transition: size + number for number, transition in enumerate(firsts)}
     out = [
         tuple(
-            edge._replace(target=arrived.get(TransitionReference(node, place), node))
-            for place, edge in enumerate(edges)
+            edge._replace(target=arrived.get(TransitionReference(node, index), node))
+            for index, edge in enumerate(edges)
         )
         for node, edges in enumerate(space.edges)
     ]
@@ -43,7 +43,9 @@ class PairCoverage(Coverage):
 
     def __init__(self, space: StateSpace, random: Random) -> None:
         self.firsts = [
-            hop for hop in references(space) if space.edges[hop.node][hop.edge].target != hop.node
+            transition
+            for transition in references(space)
+            if space.edges[transition.node][transition.edge].target != transition.node
         ]
         wide = unfolded(space, self.firsts)
         super().__init__(wide, random, lambda edge: isinstance(edge, Second))
@@ -53,17 +55,22 @@ class PairCoverage(Coverage):
         """Return the covered pairs, as transitions of the original graph."""
         numbers, nodes = self.space.numbers, self.space.nodes
         return {
-            (self.firsts[node - self._size], TransitionReference(numbers[nodes[node]], place))
-            for node, place in self.shown
+            (self.firsts[node - self._size], TransitionReference(numbers[nodes[node]], index))
+            for node, index in self.shown
             if node >= self._size
         }
 
-    def arrived(self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]) -> int:
+    def arrived(
+        self, node: int, fork: Fork, target: int, applied: frozenset[tuple[str, ...]]
+    ) -> int:
         """Return the node for the transition by which the port reached `target`, if unambiguous."""
         taken = {
-            self.after(hop)
-            for hop in fork.hops
-            if self.space.numbers[self.space.nodes[self.after(hop)]] == target
-            and (len(fork.hops) == 1 or self.space.edges[node][hop.edge].fired in fired)
+            self.after(transition)
+            for transition in fork.branches
+            if self.space.numbers[self.space.nodes[self.after(transition)]] == target
+            and (
+                len(fork.branches) == 1
+                or self.space.edges[node][transition.edge].applied in applied
+            )
         }
         return taken.pop() if len(taken) == 1 else target

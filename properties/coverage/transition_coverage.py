@@ -8,15 +8,15 @@ from itertools import pairwise, repeat
 from random import Random
 from threading import RLock
 
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.lower_bound import least_steps
-from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.covered import references
 from groupcheck.properties.coverage.kind import Kind
-from groupcheck.properties.generators.frontier import Nearest, Way, path_to
-from groupcheck.properties.input_kinds import sort_of
+from groupcheck.properties.generators.frontier import NearestFrontier, Way, path_to
+from groupcheck.properties.input_kinds import kind_of
 from groupcheck.properties.result import TransitionCounts
 
 # How often an input with several branches is tried before a branch counts as not chosen. Among many
@@ -24,7 +24,7 @@ from groupcheck.properties.result import TransitionCounts
 TRIES_PER_BRANCH = 8
 
 # After this many equal divergences an input is tried in other states only when all else was tried.
-ALIKE = 3
+MAX_DIVERGENCES = 3
 
 
 Label = tuple[tuple[object, ...], tuple[str, ...]]
@@ -33,17 +33,17 @@ Label = tuple[tuple[object, ...], tuple[str, ...]]
 class Fork:
     """The transitions of one input in one node: several where Kafka allows a choice."""
 
-    __slots__ = ("given", "hops", "tries")
+    __slots__ = ("branches", "given", "tries")
 
     def __init__(self, given: Input) -> None:
         self.given = given
-        self.hops: list[TransitionReference] = []
+        self.branches: list[TransitionReference] = []
         self.tries = 0
 
     @property
     def max_tries(self) -> int:
         """How often to try it before its other branches count as not chosen."""
-        branches = len(self.hops)
+        branches = len(self.branches)
         return TRIES_PER_BRANCH * branches * max(branches - 1, 1)
 
 
@@ -74,7 +74,7 @@ class Coverage:
         self.left_out: set[TransitionReference] = set()
         self._closed: set[TransitionReference] = set()  # no path goes through these
         self.unsupported: list[str] = []
-        self._alike: Counter[Label] = Counter()
+        self._divergences: Counter[Label] = Counter()
         # The forks set aside because equal ones have diverged, and those of them tried after all.
         self._postponed: dict[Label, list[tuple[int, Fork]]] = {}
         self._resumed: dict[Label, list[tuple[int, Fork]]] = {}
@@ -83,22 +83,22 @@ class Coverage:
         self._forks = [_forks_of(node, edges) for node, edges in enumerate(space.edges)]
         self.todo = [self._in_order(node, random) for node in range(len(space.nodes))]
         self._ways = [self._ways_out(node) for node in range(len(space.nodes))]
-        self._nearest = Nearest(self._ways, self.todo.__getitem__)
+        self._nearest = NearestFrontier(self._ways, self.todo.__getitem__)
 
     def _in_order(self, node: int, random: Random) -> list[Fork]:
         order = [fork for fork in self._forks[node].values() if self.wants(node, fork)]
         random.shuffle(order)
         # Transitions to other nodes come first, so that they are taken last, from the list's end.
-        order.sort(key=lambda fork: self.after(fork.hops[0]) == node)
+        order.sort(key=lambda fork: self.after(fork.branches[0]) == node)
         return order
 
     def wants(self, node: int, fork: Fork) -> bool:
         """Return whether a fork is among those to try."""
-        return self._wanted(self.space.edges[node][fork.hops[0].edge])
+        return self._wanted(self.space.edges[node][fork.branches[0].edge])
 
-    def fork(self, hop: TransitionReference) -> Fork:
+    def fork(self, branch: TransitionReference) -> Fork:
         """Return the fork that a transition is a branch of."""
-        return self._forks[hop.node][self.space.edges[hop.node][hop.edge].given]
+        return self._forks[branch.node][self.space.edges[branch.node][branch.edge].given]
 
     def forks(self, node: int) -> Iterable[Fork]:
         """Return the forks of a node."""
@@ -112,56 +112,64 @@ class Coverage:
                 return None
             fork = todo[-1]
             fork.tries += 1
-            if fork.tries >= fork.max_tries or len(fork.hops) == 1:
+            if fork.tries >= fork.max_tries or len(fork.branches) == 1:
                 todo.pop()
             return fork
 
-    def after(self, hop: TransitionReference) -> int:
+    def after(self, branch: TransitionReference) -> int:
         """Return the node that a transition leads to."""
-        return self.space.edges[hop.node][hop.edge].target
+        return self.space.edges[branch.node][branch.edge].target
 
     def go(self, node: int) -> TransitionReference:
         """Count one of the node's untried transitions as covered, and return it."""
-        hop = next(hop for hop in self.todo[node][-1].hops if hop not in self.shown)
-        self.skip({hop})
-        return hop
+        branch = next(branch for branch in self.todo[node][-1].branches if branch not in self.shown)
+        self.skip({branch})
+        return branch
 
-    def skip(self, hops: set[TransitionReference]) -> None:
+    def skip(self, branches: set[TransitionReference]) -> None:
         """Count transitions as covered."""
-        self.shown |= hops
-        for hop in hops:
-            fork = self.fork(hop)
-            if self.shown.issuperset(fork.hops):
-                self._done(hop.node, fork)
+        self.shown |= branches
+        for branch in branches:
+            fork = self.fork(branch)
+            if self.shown.issuperset(fork.branches):
+                self._done(branch.node, fork)
 
-    def arrived(self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]) -> int:
+    def arrived(
+        self, node: int, fork: Fork, target: int, applied: frozenset[tuple[str, ...]]
+    ) -> int:
         """Return the node of a port that has reached `target` by a branch of the fork."""
-        del node, fork, fired
+        del node, fork, applied
         return target
 
     def show(
-        self, node: int, fork: Fork, target: int, fired: frozenset[tuple[str, ...]]
+        self, node: int, fork: Fork, target: int, applied: frozenset[tuple[str, ...]]
     ) -> TransitionReference | None:
-        """Record the branch that the port took; `fired` has the rules that may have been applied.
+        """Record the branch that the port took; `applied` has the rules that may have been applied.
 
         Returns:
             The branch, if it is unambiguous.
         """
         with self._lock:
-            taken = [hop for hop in fork.hops if self.after(hop) == target]
+            taken = [branch for branch in fork.branches if self.after(branch) == target]
             if len(taken) > 1:
-                taken = [hop for hop in taken if self.space.edges[node][hop.edge].fired in fired]
+                taken = [
+                    branch
+                    for branch in taken
+                    if self.space.edges[node][branch.edge].applied in applied
+                ]
             self.shown.update(taken)
             self.times.update(taken)
-            if self.shown.issuperset(fork.hops):
+            if self.shown.issuperset(fork.branches):
                 self._done(node, fork)
             return taken[0] if len(taken) == 1 else None
 
-    def follow(self, before: TransitionReference | None, hop: TransitionReference | None) -> None:
+    def follow(
+        self, before: TransitionReference | None, branch: TransitionReference | None
+    ) -> None:
         """Record a pair of adjacent transitions, if both are known."""
-        if before and hop and self.after(before) != before.node:
+        if before and branch and self.after(before) != before.node:
             with self._lock:
-                self._pairs.add((before, hop))
+                self._pairs.add((before, branch))
 
     def covered_pairs(self) -> set[tuple[TransitionReference, TransitionReference]]:
         """Return the covered pairs of adjacent transitions."""
@@ -171,41 +179,41 @@ class Coverage:
         """Add what another generator covered: for each transition how often."""
         with self._lock:
             counted = zip(references(self.space), times, strict=True)
-            often = {hop: number for hop, number in counted if number}
+            often = {branch: number for branch, number in counted if number}
             self.shown.update(often)
             self.times.update(often)
 
     def diverge(self, node: int, fork: Fork) -> None:
         """Record that the port's answer was not allowed; no path goes through the fork any more."""
         with self._lock:
-            self.diverged.update(fork.hops)
-            self._closed.update(fork.hops)
+            self.diverged.update(fork.branches)
+            self._closed.update(fork.branches)
             self._ways[node] = self._ways_out(node)
             self._done(node, fork)
             label = self._label(node, fork)
-            self._alike[label] += 1
-            if self._alike[label] == ALIKE:
+            self._divergences[label] += 1
+            if self._divergences[label] == MAX_DIVERGENCES:
                 self._postpone(label)
 
-    def miss(self, hop: TransitionReference) -> None:
+    def miss(self, branch: TransitionReference) -> None:
         """Record that the port took another branch than the path needs.
 
         A branch that it misses too often in a row is not used in paths.
         """
         with self._lock:
-            self._missed[hop] += 1
-            if self._missed[hop] == self.fork(hop).max_tries:
-                self._ways[hop.node] = self._ways_out(hop.node)
+            self._missed[branch] += 1
+            if self._missed[branch] == self.fork(branch).max_tries:
+                self._ways[branch.node] = self._ways_out(branch.node)
 
-    def meet(self, hop: TransitionReference) -> None:
+    def meet(self, branch: TransitionReference) -> None:
         """Record that the port took the branch that the path needs."""
-        self._missed.pop(hop, None)
+        self._missed.pop(branch, None)
 
     def miss_fork(self, node: int, fork: Fork) -> None:
         """Record that a fork could not be tried in this test."""
         del node
-        for hop in fork.hops:
-            self.miss(hop)
+        for branch in fork.branches:
+            self.miss(branch)
 
     def mark_unsupported(self, given: Input, what: str) -> None:
         """Drop every input of the kind that the port does not support."""
@@ -214,23 +222,27 @@ class Coverage:
                 self.unsupported.append(what)
             for node, forks in enumerate(self._forks):
                 for fork in forks.values():
-                    if sort_of(fork.given) == sort_of(given):
+                    if kind_of(fork.given) == kind_of(given):
                         self._done(node, fork)
-                        self.left_out.update(fork.hops)
+                        self.left_out.update(fork.branches)
                 self._ways[node] = self._ways_out(node)
 
     def _label(self, node: int, fork: Fork) -> Label:
-        return sort_of(fork.given)[:2], self.space.edges[node][fork.hops[0].edge].fired
+        return kind_of(fork.given)[:2], self.space.edges[node][fork.branches[0].edge].applied
 
     def _postpone(self, label: Label) -> None:
         """Set aside the untried forks of a label; for good if none of those resumed was allowed."""
         resumed = self._resumed.get(label)
-        again = resumed is None or any(self.shown.intersection(fork.hops) for _, fork in resumed)
+        again = resumed is None or any(
+            self.shown.intersection(fork.branches) for _, fork in resumed
+        )
         for node, forks in enumerate(self._forks):
             for fork in forks.values():
-                untried = self.shown.isdisjoint(fork.hops) and self.diverged.isdisjoint(fork.hops)
+                untried = self.shown.isdisjoint(fork.branches) and self.diverged.isdisjoint(
+                    fork.branches
+                )
                 if untried and self._label(node, fork) == label:
-                    self._closed.update(fork.hops)
+                    self._closed.update(fork.branches)
                     self._done(node, fork)
                     if again:
                         self._postponed.setdefault(label, []).append((node, fork))
@@ -241,15 +253,15 @@ class Coverage:
         if not self._postponed:
             return False
         for label, forks in self._postponed.items():
-            self._alike[label] = 0
+            self._divergences[label] = 0
             for node, fork in forks:
-                self._closed.difference_update(fork.hops)
+                self._closed.difference_update(fork.branches)
                 self.todo[node].append(fork)
             for node in {node for node, _ in forks}:
                 self._ways[node] = self._ways_out(node)
         self._resumed |= self._postponed
         self._postponed = {}
-        self._nearest = Nearest(self._ways, self.todo.__getitem__)
+        self._nearest = NearestFrontier(self._ways, self.todo.__getitem__)
         return True
 
     def _done(self, node: int, fork: Fork) -> None:
@@ -266,14 +278,14 @@ class Coverage:
                 return None
             if self.todo[start]:
                 return []
-            hops = self._hops(self._nearest.find(start))
-            if hops is None and start == 0 and self._resume():
+            branches = self._branches(self._nearest.find(start))
+            if branches is None and start == 0 and self._resume():
                 return self.way(start, limit)
-            if hops is None or len(hops) <= limit:
-                return hops
-            if all(len(self.fork(hop).hops) == 1 for hop in hops):
+            if branches is None or len(branches) <= limit:
+                return branches
+            if all(len(self.fork(branch).branches) == 1 for branch in branches):
                 return None  # tries and steps are the same
-            return self._hops(self._shortest(start, limit))
+            return self._branches(self._shortest(start, limit))
 
     def _shortest(self, start: int, limit: int) -> list[int] | None:
         """The nodes of the path with the fewest steps."""
@@ -292,32 +304,33 @@ class Coverage:
             layer = following
         return None
 
-    def _hops(self, path: list[int] | None) -> list[TransitionReference] | None:
+    def _branches(self, path: list[int] | None) -> list[TransitionReference] | None:
         """The transitions between the nodes of a path."""
         if path is None:
             return None
-        return [TransitionReference(a, self._ways[a][b].place) for a, b in pairwise(path)]
+        return [TransitionReference(a, self._ways[a][b].edge) for a, b in pairwise(path)]
 
     def _ways_out(self, node: int) -> dict[int, Way]:
         """Return for each adjacent node the usable transition with the fewest branches."""
         ways: dict[int, Way] = {}
-        for hop in map(TransitionReference, repeat(node), range(len(self.space.edges[node]))):
-            target = self.after(hop)
-            if target != node and self._is_usable(hop):
-                way = Way(hop.edge, 1 if self._obeyed else len(self.fork(hop).hops))
+        for branch in map(TransitionReference, repeat(node), range(len(self.space.edges[node]))):
+            target = self.after(branch)
+            if target != node and self._is_usable(branch):
+                way = Way(branch.edge, 1 if self._obeyed else len(self.fork(branch).branches))
                 if target not in ways or way.tries < ways[target].tries:
                     ways[target] = way
         return ways
 
-    def _is_usable(self, hop: TransitionReference) -> bool:
-        if hop in self._closed or hop in self.left_out:
+    def _is_usable(self, branch: TransitionReference) -> bool:
+        if branch in self._closed or branch in self.left_out:
             return False
-        return self._missed[hop] < self.fork(hop).max_tries
+        return self._missed[branch] < self.fork(branch).max_tries
 
     def news(self) -> int:
         """Return how many transitions have been covered since the last call."""
-        new, self._reported = len(self.shown) - self._reported, len(self.shown)
-        return new
+        with self._lock:
+            new, self._reported = len(self.shown) - self._reported, len(self.shown)
+            return new
 
     def least_steps(self) -> int:
         """Return a lower bound on the steps of any test suite that covers the same transitions.
@@ -325,19 +338,19 @@ class Coverage:
         One step may cover several branches of a fork that lead to one node: these count once.
         """
         shown = {
-            (hop.node, self.fork(hop).given, self.after(hop))
-            for hop in self.shown
-            if self.wants(hop.node, self.fork(hop))
+            (branch.node, self.fork(branch).given, self.after(branch))
+            for branch in self.shown
+            if self.wants(branch.node, self.fork(branch))
         }
         return least_steps(self.space, ((node, target) for node, _, target in shown))
 
     def kinds(self) -> str:
         """Return the outcome of each transition as a letter, in the order of the graph."""
         reachable = self._reachable()
-        kinds = ((hop, self._kind(hop)) for hop in references(self.space))
+        kinds = ((branch, self._kind(branch)) for branch in references(self.space))
         return "".join(
-            Kind.NOT_CHOSEN if kind is Kind.UNTRIED and hop.node not in reachable else kind
-            for hop, kind in kinds
+            Kind.NOT_CHOSEN if kind is Kind.UNTRIED and branch.node not in reachable else kind
+            for branch, kind in kinds
         )
 
     def _reachable(self) -> set[int]:
@@ -345,23 +358,25 @@ class Coverage:
         found, pending = {0}, [0]
         while pending:
             for fork in self._forks[pending.pop()].values():
-                taken = [hop for hop in fork.hops if hop in self.shown] or fork.hops
-                new = {self.after(hop) for hop in taken} - found
+                taken = [
+                    branch for branch in fork.branches if branch in self.shown
+                ] or fork.branches
+                new = {self.after(branch) for branch in taken} - found
                 found |= new
                 pending += new
         return found
 
-    def _kind(self, hop: TransitionReference) -> Kind:
-        fork = self.fork(hop)
-        if not self.wants(hop.node, fork):
+    def _kind(self, branch: TransitionReference) -> Kind:
+        fork = self.fork(branch)
+        if not self.wants(branch.node, fork):
             return Kind.NOT_ASKED
-        if hop in self.shown:
+        if branch in self.shown:
             return Kind.ANSWERED if isinstance(fork.given, Request) else Kind.HAPPENED
-        if hop in self.diverged:
+        if branch in self.diverged:
             return Kind.DIVERGED
-        if hop in self.left_out:
+        if branch in self.left_out:
             return Kind.UNSUPPORTED
-        if not self.shown.isdisjoint(fork.hops):
+        if not self.shown.isdisjoint(fork.branches):
             return Kind.NOT_CHOSEN
         return Kind.AMBIGUOUS if fork.tries else Kind.UNTRIED
 
@@ -372,7 +387,7 @@ class Coverage:
 
 def _forks_of(node: int, edges: tuple[Transition, ...]) -> dict[Input, Fork]:
     forks: dict[Input, Fork] = {}
-    for place, edge in enumerate(edges):
+    for index, edge in enumerate(edges):
         fork = forks.setdefault(edge.given, Fork(edge.given))
-        fork.hops.append(TransitionReference(node, place))
+        fork.branches.append(TransitionReference(node, index))
     return forks

@@ -7,6 +7,10 @@ from enum import IntEnum, auto
 from itertools import chain, combinations, product
 from typing import Any, Final
 
+from groupcheck.model.classic.profiles import GENERATION
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import tables_of
 from groupcheck.model.engine.edits import (
     ANY,
     ChangeAnswer,
@@ -18,10 +22,6 @@ from groupcheck.model.engine.edits import (
     about,
 )
 from groupcheck.model.engine.rules import Version
-from groupcheck.model.profiles import GENERATION
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import tables_of
 from groupcheck.model.vocabulary import Request, Response
 from groupcheck.properties.deviations.observed import ObservedTest
 from groupcheck.properties.findings.finding import Finding
@@ -50,7 +50,7 @@ EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR)
 
 def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Profile) -> list[Edit]:
     """The edits of a stage that may explain a finding, from the single `edits` of the rules."""
-    applied = {rule for outcome in finding.allowed for rule in outcome.fired}
+    applied = {rule for outcome in finding.allowed for rule in outcome.applied}
     beside = _rules_beside(finding, model.version)
     found: Iterable[Edit] = ()
     match stage:

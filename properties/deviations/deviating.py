@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model.bodies import shown
-from groupcheck.model.edits import MalformedEditError, from_json
+from groupcheck.model.classic.edits import MalformedEditError, from_json
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import Edit, UnknownPartError
-from groupcheck.model.step import Profile
 
 # A port has few edited profiles, and each test of a verification uses the same one.
 _EDITED: Final[dict[tuple[str, ...], Profile]] = {}

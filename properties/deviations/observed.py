@@ -7,15 +7,15 @@ from contextlib import suppress
 from itertools import chain
 from typing import Final, NamedTuple
 
+from groupcheck.model.classic.exploring.canonical import CanonicalForm
+from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine.edits import Edit, FirstNumber, about, rules_beside
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.rules import Version
-from groupcheck.model.exploring.canonical import Frame
-from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.state import Coordinator
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input, successors
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
@@ -80,7 +80,7 @@ class ObservedTest(NamedTuple):
         with suppress(DivergedError):
             for given, seen in self.exchanges_of(model):
                 outcomes = oracle.predict(given)
-                yield from chain.from_iterable(outcome.fired for outcome in outcomes)
+                yield from chain.from_iterable(outcome.applied for outcome in outcomes)
                 oracle.accept(given, outcomes, seen)
 
     def finding(self, model: Profile) -> Finding | None:
@@ -119,7 +119,7 @@ def count_covered(test: ObservedTest, coverage: Coverage, model: Profile, *, fai
             return
         after = _node(coverage.space, oracle)
         if after is not None:
-            coverage.show(before, fork, after, oracle.fired)
+            coverage.show(before, fork, after, oracle.applied)
 
 
 def _node(space: StateSpace, oracle: Oracle) -> int | None:
@@ -133,19 +133,19 @@ def _fork(coverage: Coverage, node: int, given: Input, oracle: Oracle) -> Fork |
 
     A port that lacks the version of a request gets an older one.
     """
-    frame = coverage.space.canonical(oracle.states[0])
-    found = [each for each in coverage.forks(node) if _is_the_same(each.given, given, frame)]
+    form = coverage.space.canonical(oracle.states[0])
+    found = [each for each in coverage.forks(node) if _is_the_same(each.given, given, form)]
     return min(found, key=lambda each: getattr(each.given, "api_version", 0), default=None)
 
 
-def _is_the_same(planned: Input, given: Input, frame: Frame) -> bool:
+def _is_the_same(planned: Input, given: Input, form: CanonicalForm) -> bool:
     """Whether an input is the planned one in its test's names, perhaps of an older version."""
     if not isinstance(planned, Request) or not isinstance(given, Request):
         return type(planned) is type(given)
     version = min(planned.api_version, given.api_version)
     if planned.api != given.api or version != given.api_version:
         return False
-    restored: Request = frame.restore(planned, given.request_id)
+    restored: Request = form.restore(planned, given.request_id)
     return trim(restored.body, version) == trim(given.body, version)
 
 
@@ -159,11 +159,11 @@ class Shown:
         self._by_rule: dict[str, list[tuple[Instance, Coordinator, Transition]]] = {}
         for coverage in coverages:
             space = coverage.space
-            for hop in coverage.shown:
-                edge = space.edges[hop.node][hop.edge]
-                for rule in edge.fired:
+            for transition in coverage.shown:
+                edge = space.edges[transition.node][transition.edge]
+                for rule in edge.applied:
                     covered = self._by_rule.setdefault(rule, [])
-                    covered.append((space.instance, space.nodes[hop.node], edge))
+                    covered.append((space.instance, space.nodes[transition.node], edge))
 
     def allowed_by(self, model: Profile, edits: Iterable[Edit]) -> bool:
         """Whether the model of these edits allows the answers to what their tables decide on."""

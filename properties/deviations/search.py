@@ -8,10 +8,12 @@ explains that test replaces it; else it is refuted.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 from itertools import chain, combinations, islice
 from typing import Final, NamedTuple
 
-from groupcheck.model.edits import edits_of
+from groupcheck.model.classic.edits import edits_of
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import (
     ChangeAnswer,
     DropEffect,
@@ -26,7 +28,6 @@ from groupcheck.model.engine.edits import (
     UnknownPartError,
     about,
 )
-from groupcheck.model.step import Profile
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.candidates import (
     REST,
@@ -63,10 +64,14 @@ class Search:
         self.profile = profile
         self.adopted = adopted
         self.evidence: list[ObservedTest] = []
-        self._edits = tuple(edits_of(profile))
         self._alternatives: dict[str, list[Edit]] = {}
         self._unexplained: set[tuple[object, ...]] = set()  # keys of findings, and what was adopted
         self._refuted: set[str] = set()
+
+    @cached_property
+    def _edits(self) -> tuple[Edit, ...]:
+        """Every single edit of the profile; a port without findings needs none of them."""
+        return tuple(edits_of(self.profile))
 
     @property
     def model(self) -> Profile:

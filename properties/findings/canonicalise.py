@@ -14,13 +14,13 @@ from collections.abc import Iterator
 from collections.abc import Sequence as Several
 from itertools import islice, pairwise
 
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.state import Advance
-from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import Trial, Way, way_to
+from groupcheck.properties.input_kinds import kind_of
 from groupcheck.properties.sequence import Sequence, well_formed
 
 # The traces of each graph that are tried, and the steps by which a finding under other settings may
@@ -68,21 +68,16 @@ def _may_show(finding: Finding, edge: Transition) -> bool:
     The rule decides if there is one: time or a joining member may end the same join phase.
     """
     if finding.reason:
-        return finding.reason in edge.fired
-    return kind_of(edge.given) == kind_of(finding.sequence.steps[-1])
+        return finding.reason in edge.applied
+    return kind_of(edge.given)[0] == kind_of(finding.sequence.steps[-1])[0]
 
 
 def _passes(graph: StateGraph, node: int) -> list[bool]:
     """For each step to a node, whether it is an advance of time."""
-    return [isinstance(graph.edge(hop).given, Advance) for hop in graph.path(node)]
+    return [isinstance(graph.edge(transition).given, Advance) for transition in graph.path(node)]
 
 
 def _steps(passes: list[bool], last: Input) -> int:
     """The steps of such a trace with a last one, consecutive advances counted once."""
     passes = [*passes, isinstance(last, Advance)]
     return len(passes) - sum(one and other for one, other in pairwise(passes))
-
-
-def kind_of(given: Input) -> object:
-    """The API of a request, or the type of another input."""
-    return given.api if isinstance(given, Request) else type(given)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
+from groupcheck.model.classic.state import Coordinator, Group, Member
+from groupcheck.model.classic.step import Outcome, Profile, Step
+from groupcheck.model.classic.transition import successors, tables_of
 from groupcheck.model.engine.edits import Alone
 from groupcheck.model.engine.rules import Guard, VersionRule
-from groupcheck.model.state import Coordinator, Group, Member
-from groupcheck.model.step import Outcome, Profile, Step
-from groupcheck.model.transition import successors, tables_of
 from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest, Request, RequestBody
 from groupcheck.properties.findings.finding import Finding
 
@@ -92,7 +92,7 @@ class Trial:
                 reasons = zip(after.responses, after.reasons, strict=True)
                 own = [why for r, why in reasons if r.request_id == self._request.request_id]
                 # With deviations an outcome may apply no rule.
-                name = next(iter((*own, *after.fired)), self._applied)
+                name = next(iter((*own, *after.applied)), self._applied)
                 if name not in {self._applied, self._reason}:
                     yield self._unapplied(self._profile.rules[name]), after
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+from groupcheck.model.classic.rules.timers import due
+from groupcheck.model.classic.state import ReleaseAppends
+from groupcheck.model.classic.step import Outcome, outcomes
+from groupcheck.model.classic.transition import successors
 from groupcheck.model.engine.edits import plain
-from groupcheck.model.rules.timers import due
-from groupcheck.model.state import ReleaseAppends
-from groupcheck.model.step import Outcome, outcomes
-from groupcheck.model.transition import successors
 from groupcheck.model.vocabulary import (
     ErrorCode,
     JoinGroupResponse,
@@ -43,7 +43,7 @@ class Explanation(NamedTuple):
 
 
 class _Matches:
-    """Compares an outcome with the observed answer, or with the observed internal state."""
+    """Compares an outcome with the observed answer, or with the observed inner state."""
 
     def __init__(self, finding: Finding) -> None:
         self._finding = finding
@@ -143,14 +143,14 @@ def _later(
 
     def following(after: Outcome) -> Outcome:
         answers = allowed.responses + after.responses
-        return Outcome(after.coordinator, answers, allowed.fired + after.fired, after.reasons)
+        return Outcome(after.coordinator, answers, allowed.applied + after.applied, after.reasons)
 
     for timer in due(state, FAR_MS) if state.active else ():
         for after in outcomes(state, profile, config, timer.fire):
-            if after.fired and matches(following(after)):
-                rule = profile.rules[after.fired[0]]
+            if after.applied and matches(following(after)):
+                rule = profile.rules[after.applied[0]]
                 yield Unapplied(rule, timer_left_ms=timer.left_ms), following(after)
     if state.appends:
         for after in successors(state, ReleaseAppends(), profile, config):
-            if after.fired and matches(following(after)):
-                yield Unapplied(profile.rules[after.fired[0]]), None
+            if after.applied and matches(following(after)):
+                yield Unapplied(profile.rules[after.applied[0]]), None

@@ -6,11 +6,11 @@ import hashlib
 from operator import attrgetter
 from typing import NamedTuple
 
-from groupcheck.model.config import Config
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.step import Outcome
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.edits import Edit
-from groupcheck.model.state import Coordinator
-from groupcheck.model.step import Outcome
-from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request, Response, ResponseBody
 from groupcheck.properties.compare import differing, normal
 from groupcheck.properties.oracle import Difference, Rejection
@@ -94,7 +94,7 @@ class Finding(NamedTuple):
         for response, reason in zip(outcome.responses, outcome.reasons, strict=True):
             if response.request_id == difference.request_id:
                 return reason
-        return outcome.fired[-1] if outcome.fired else ""
+        return outcome.applied[-1] if outcome.applied else ""
 
     @property
     def key(self) -> tuple[str, ...]:

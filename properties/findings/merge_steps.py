@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import combinations, pairwise
 from typing import Final
 
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.state import Advance
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.sequence import Sequence, well_formed

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.step import Outcome
 from groupcheck.model.engine.edits import plain
-from groupcheck.model.state import Coordinator
-from groupcheck.model.step import Outcome
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.tolerances import Tolerances

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Several
 from typing import NamedTuple
 
-from groupcheck.model.config import Config
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.rules.timers import due_next
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.minimising import minimised
 from groupcheck.model.engine.trace import inputs_to
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.rules.timers import due_next
-from groupcheck.model.state import Advance
-from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.merge_steps import advances_merged, shorter_forms
@@ -76,16 +76,16 @@ def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
     space, last = graph.space, finding.sequence.steps[-1]
     ways: list[Way] = []
     if finding.before is not None:
-        frame = space.canonical(finding.before)
+        form = space.canonical(finding.before)
         if isinstance(last, Request):
             # The same request from the member in the same position.
-            last = last._replace(body=rename(last.body, frame.names, -frame.generations_cut))
-        if frame.node in space.numbers:
-            ways.append(way_to(graph, space.numbers[frame.node], last))
+            last = last._replace(body=rename(last.body, form.names, -form.generation_offset))
+        if form.node in space.numbers:
+            ways.append(way_to(graph, space.numbers[form.node], last))
     for node, edges in enumerate(space.edges):
         if len(ways) >= WAYS:
             break
-        given_there = dict.fromkeys(edge.given for edge in edges if finding.reason in edge.fired)
+        given_there = dict.fromkeys(edge.given for edge in edges if finding.reason in edge.applied)
         ways += [way_to(graph, node, given) for given in given_there]
     return [way.excusing(finding) for way in ways if well_formed(way.sequence.steps)]
 
@@ -93,12 +93,12 @@ def other_ways(finding: Finding, graph: StateGraph) -> list[Way]:
 def way_to(graph: StateGraph, node: int, last: Input) -> Way:
     """A shortest trace to a node, followed by an input."""
     space = graph.space
-    hops = graph.path(node)
-    state, steps = inputs_to(space, hops)
+    transitions = graph.path(node)
+    state, steps = inputs_to(space, transitions)
     branches = sum(edge.given == last for edge in space.edges[node])
     forks = (branches > 1) + sum(
-        sum(edge.given == graph.edge(hop).given for edge in space.edges[hop.node]) > 1
-        for hop in hops
+        sum(edge.given == graph.edge(transition).given for edge in space.edges[transition.node]) > 1
+        for transition in transitions
     )
     if isinstance(last, Request):
         last = space.canonical(state).restore(last, len(steps) + 1)

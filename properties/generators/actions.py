@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators import (
     actions_faults,
@@ -63,7 +63,7 @@ def come_late(context: Context, choices: Choices) -> Input | None:
     return context.renumbered(context.late.pop(choices.of(len(context.late))))
 
 
-def _carries_on(context: Context) -> bool:
+def _has_next_request(context: Context) -> bool:
     return all(
         context.capabilities.versions.get(api) for api in ("JoinGroup", "SyncGroup", "Heartbeat")
     )
@@ -76,7 +76,7 @@ NAMING: Final = ("join", "commit_in_transaction", "end_transaction", "delete_off
 ACTIONS: Final = (
     Action("join", actions_members.join, asks("JoinGroup")),
     Action("join_again", actions_members.join_again, asks("JoinGroup")),
-    Action("carry_on", actions_members.carry_on, _carries_on),
+    Action("next_request", actions_members.next_request, _has_next_request),
     Action("sync", actions_members.sync, asks("SyncGroup")),
     Action("heartbeat", actions_members.heartbeat, asks("Heartbeat")),
     Action("leave", actions_members.leave, asks("LeaveGroup")),

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.instances.inputs import SIZES, EnvironmentInput
-from groupcheck.model.state import (
+from groupcheck.model.classic.instances.inputs import SIZES, EnvironmentInput
+from groupcheck.model.classic.state import (
     Advance,
     Cleanup,
     Configure,
@@ -20,7 +20,7 @@ from groupcheck.model.state import (
     Shutdown,
     Unload,
 )
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.transition import Input
 from groupcheck.properties.generators.context import Choices, Context
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.state import Advance, Group, Member
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.state import Advance, Group, Member
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     Assignment,
     GroupState,
@@ -101,10 +101,10 @@ def leave(context: Context, choices: Choices) -> Input:
     return context.request(LeaveGroupRequest(GROUP_ID, tuple(identities)), version)
 
 
-def carry_on(context: Context, choices: Choices) -> Input:  # noqa: PLR0911 - one for each thing missing
-    """What is missing for the group to become stable; without it few tests ever came so far.
+def next_request(context: Context, choices: Choices) -> Input:  # noqa: PLR0911 - one for each thing missing
+    """The next request on the way to a stable group, which few random tests would reach.
 
-    In a stable group members are alive, and static ones come back.
+    In a stable group members send heartbeats, and static ones rejoin.
     """
     group, version = context.group, context.version(choices)
     known = [m for m in group.members if m.revealed]

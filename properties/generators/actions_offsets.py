@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple, TypeVar
 
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.state import OffsetsAppend
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.state import OffsetsAppend
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     NO_GENERATION,
     NO_MEMBER_ID,

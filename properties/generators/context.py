@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.instances.inputs import (
+from groupcheck.model.classic.instances.inputs import (
     GROUP_ID,
     INSTANCE,
     NOBODY,
@@ -20,10 +20,10 @@ from groupcheck.model.instances.inputs import (
     offset_delete,
     txn_commit,
 )
-from groupcheck.model.instances.instance import supported
-from groupcheck.model.state import Coordinator, Group
-from groupcheck.model.step import Profile
-from groupcheck.model.storing.records import possible_errors
+from groupcheck.model.classic.instances.instance import supported
+from groupcheck.model.classic.state import Coordinator, Group
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.storing.records import possible_errors
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     API_OF,

@@ -8,43 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupcheck.model.state import Group, Member
+from groupcheck.model.classic.state import Group
 from groupcheck.model.vocabulary import (
     GroupState,
     GroupView,
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from groupcheck.properties.compare import UNREVEALED, member_view
 
-UNREVEALED = "?"  # an id that the port has not revealed yet
 
-
-class Shape:
+class ExpectedView:
     """A node's group as a port shows it, with its members by their names in the node."""
 
     __slots__ = ("_generation_id", "_leader", "_members", "_offsets", "_pending", "_stage")
 
     def __init__(self, group: Group) -> None:
-        stable = group.state is GroupState.STABLE
         self._stage = (group.state, group.protocol_type, group.protocol_name)
         self._generation_id = group.generation_id
         self._leader = group.leader
-        self._members = tuple((m.member_id, _row(m, stable=stable)) for m in group.members)
+        views = [member_view(member) for member in group.members]
+        if group.state is not GroupState.STABLE:
+            views = [view._replace(assignment=b"") for view in views]
+        self._members = tuple((view.member_id, view[1:]) for view in views)
         self._pending = tuple(pending.member_id for pending in group.pending)
         self._offsets = _by_topic(group)
 
     def fits(
-        self, view: GroupView, names: Mapping[str, str], revealed: Mapping[str, str], cut: int
+        self,
+        view: GroupView,
+        names: Mapping[str, str],
+        revealed: Mapping[str, str],
+        generation_offset: int,
     ) -> bool:
         """Whether a view is exactly the expected one.
 
         `names` maps the node's names to the port's ids, `revealed` has the ids that the port has
-        revealed, and `cut` is the number of generations cut in the node. At most one member may
-        have an unrevealed id: this comparison cannot distinguish several.
+        revealed, and `generation_offset` is the port's generation minus that of the node. At most
+        one member may have an unrevealed id: this comparison cannot distinguish several.
         """
         _, state, generation_id, kind, protocol, leader, members, pending, offsets = view
         if (
-            generation_id != self._generation_id + cut
+            generation_id != self._generation_id + generation_offset
             or (state, kind, protocol) != self._stage
             or offsets != self._offsets
             or members is None
@@ -68,18 +73,6 @@ class Shape:
 
 def _known(member_id: str | None, revealed: Mapping[str, str]) -> str | None:
     return (member_id if member_id in revealed else UNREVEALED) if member_id else None
-
-
-def _row(member: Member, *, stable: bool) -> tuple[object, ...]:
-    """What a view shows of a member, but for its id."""
-    return (
-        member.group_instance_id,
-        member.session_timeout_ms,
-        member.rebalance_timeout_ms,
-        member.awaiting_join is not None,
-        member.awaiting_sync is not None,
-        member.assignment if stable else b"",
-    )
 
 
 def _by_topic(group: Group) -> tuple[OffsetCommitRequestTopic, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
-FAR: Final = 1 << 60  # further than anything is
+UNREACHABLE: Final = 1 << 60  # further than anything is
 
 
 class Way(NamedTuple):
@@ -15,11 +15,11 @@ class Way(NamedTuple):
     At a fork the port decides, so a branch takes as many tries as the fork has branches.
     """
 
-    place: int
+    edge: int
     tries: int
 
 
-class Nearest:
+class NearestFrontier:
     """Adaptive A* (Koenig and Likhachev, 2005).
 
     Untried inputs and usable edges only become fewer. So the distance from each expanded node to
@@ -29,33 +29,33 @@ class Nearest:
     def __init__(self, ways: list[dict[int, Way]], wanted: Callable[[int], object]) -> None:
         self._ways = ways
         self._wanted = wanted
-        self._least = [0] * len(ways)
+        self._lower_bounds = [0] * len(ways)
 
     def find(self, start: int) -> list[int] | None:
         """The nodes of the path from `start` to the first with an untried input."""
-        least, ways = self._least, self._ways
-        if least[start] == FAR:
+        bounds, ways = self._lower_bounds, self._ways
+        if bounds[start] == UNREACHABLE:
             return None
         before = {start: start}
         reached = {start: 0}
         closed: dict[int, int] = {}
-        heap = [(least[start], 0, start)]
+        heap = [(bounds[start], 0, start)]
         while heap:
-            _, back, node = heappop(heap)
+            _, negated, node = heappop(heap)
             if node in closed:
                 continue
-            closed[node] = tries = -back
+            closed[node] = tries = -negated
             if self._wanted(node):
-                for passed, gone in closed.items():
-                    least[passed] = max(least[passed], tries - gone)
+                for passed, tries_there in closed.items():
+                    bounds[passed] = max(bounds[passed], tries - tries_there)
                 return path_to(before, start, node)
             for target, way in ways[node].items():
                 there = tries + way.tries
-                if there < reached.get(target, FAR) and least[target] != FAR:
+                if there < reached.get(target, UNREACHABLE) and bounds[target] != UNREACHABLE:
                     reached[target], before[target] = there, node
-                    heappush(heap, (there + least[target], -there, target))
+                    heappush(heap, (there + bounds[target], -there, target))
         for passed in closed:
-            least[passed] = FAR
+            bounds[passed] = UNREACHABLE
         return None
 
 

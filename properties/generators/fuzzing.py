@@ -12,19 +12,19 @@ from random import Random
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from groupcheck.model.state import Advance, Group
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.state import Advance, Group
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.actions import ACTIONS, Action
 from groupcheck.properties.generators.context import CHOICES, Capabilities, Choices, Context
 from groupcheck.properties.ports.port import Port
-from groupcheck.properties.run import FoundError, Run, UnfairError
+from groupcheck.properties.run import Checks, FoundError, Run, UnfairError
 
 # Half of the walks leave out half of the actions, but never these, which are also more likely:
 # without them no group forms.
-ALWAYS: Final = ("join", "join_again", "sync", "advance", "carry_on", "carry_on", "carry_on")
+ALWAYS: Final = ("join", "join_again", "sync", "advance", *["next_request"] * 3)
 
 # The number of last requests that may be sent again.
 REMEMBERED: Final = 8
@@ -72,9 +72,9 @@ class FuzzTest:
         context.learn(oracle.states[0], oracle.names)
 
     def _count(self) -> None:
-        fired = self.run.oracle.fired
-        if len(fired) == 1 or not self.run.port.real_time:
-            for rules in fired:
+        applied = self.run.oracle.applied
+        if len(applied) == 1 or not self.run.port.real_time:
+            for rules in applied:
                 self.applied.update(rules)
 
 
@@ -96,11 +96,12 @@ def fuzz_test(port: Port, profile: Profile, capabilities: Capabilities, choice: 
 
 
 class Fuzzed(NamedTuple):
-    """The number of steps of a walk, its finding, and the rules that it applied."""
+    """The number of steps of a walk, its finding, the rules that it applied, and its checks."""
 
     steps: int
     finding: Finding | None = None
     applied: Mapping[str, int] = MappingProxyType({})
+    checks: Checks | None = None
 
 
 def fuzz(
@@ -135,7 +136,7 @@ def walk(
         test.run.close()
     except FoundError as found:
         finding = found.finding
-    return Fuzzed(len(exchanges), finding, test.applied)
+    return Fuzzed(len(exchanges), finding, test.applied, test.run)
 
 
 def swarm(random: Random, excluded: Collection[str] = ()) -> tuple[Action, ...]:

@@ -25,7 +25,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.step import Profile
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.actions import ACTIONS, Action
 from groupcheck.properties.generators.context import CHOICES, Capabilities, capabilities_of
@@ -59,7 +59,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         super().__init__()
         self.over = False
         self.test: FuzzTest | None = None
-        self.sorts: set[tuple[object, ...]] = set()
+        self.kinds: set[tuple[object, ...]] = set()
 
     @initialize(choice=any_choice)
     def begin(self, choice: int) -> None:
@@ -83,7 +83,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
         except FoundError as found:
             self._found(found)
         else:
-            self.sorts.add((before, self.test.run.oracle.fired))
+            self.kinds.add((before, self.test.run.oracle.applied))
 
     def _found(self, found: FoundError) -> None:
         self.over = True
@@ -97,14 +97,14 @@ class CoordinatorMachine(RuleBasedStateMachine):
         """End the test."""
         if self.test is None:
             return
-        for tell in self.tally:
-            tell(len(self.test.run.exchanges))
+        for count in self.tally:
+            count(len(self.test.run.exchanges))
         self.applied.update(self.test.applied)
         try:
             self.test.run.close()
         except FoundError as found:
             self._found(found)
-        target(float(len(self.sorts)), label="kinds of transitions")
+        target(float(len(self.kinds)), label="kinds of transitions")
 
 
 def _rule_of(action: Action) -> Callable[..., None]:
@@ -167,16 +167,16 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
             run_state_machine_as_test(machine, settings=chosen)
         except (FoundError, HungError) as smallest:
             return smallest.finding
-        except Flaky:  # the port does not do the same twice: then the shortest that was seen
+        except Flaky:  # the port does not repeat itself: the shortest finding
             return min(found, key=lambda finding: len(finding.sequence.steps))
     return None
 
 
 @contextmanager
 def _storing_nothing() -> Iterator[None]:
-    """What Hypothesis writes besides its database goes with the block, not to where one stands.
+    """Hypothesis writes its files to a temporary directory, not to the current one.
 
-    It cannot be asked where it writes without deciding it, so its own variable is looked at.
+    Asking Hypothesis for its directory would set it, so this reads its private variable.
     """
     before = vars(configuration).get("__hypothesis_home_directory")
     with TemporaryDirectory(prefix="groupcheck-", ignore_cleanup_errors=True) as directory:

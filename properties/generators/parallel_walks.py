@@ -1,6 +1,6 @@
 """Parallel random walks: in parts, each from a seed of its own, on any number of processes.
 
-A part does the same in every process and after any other part: it has its own port and guide.
+The result of a part depends on its number alone: it has its own port, random numbers and guide.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ from itertools import islice
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.edits import as_json
+from groupcheck.model.classic.edits import as_json
+from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import Edit
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.instance import Instance
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.step import Profile
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.properties.deviations.deviating import deviating, deviations_of
+from groupcheck.properties.explored import space_of
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.choices import Guide, swarm, uniform
 from groupcheck.properties.generators.context import Capabilities, capabilities_of
 from groupcheck.properties.generators.fuzzing import fuzz
-from groupcheck.properties.generators.precomputed import Tracks
+from groupcheck.properties.generators.precomputed import PrecomputedSteps
 from groupcheck.properties.generators.walks import Choice, Walker
-from groupcheck.properties.interruption import interruptible
+from groupcheck.properties.interruption import Map, interruptible
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource, port_source
 
-WALKS: Final = 50  # of one part
-WIDE: Final = 10  # every so manyth walk leaves the explored spaces
-WORTH: Final = 100_000  # steps that another process is worth: it has to explore the spaces first
+WALKS: Final = 50  # in a part
+FUZZING_INTERVAL: Final = 10  # one walk in so many is not limited to the explored instances
+# The steps that justify another process, which has to explore the instances first.
+STEPS_PER_PROCESS: Final = 100_000
 
 
 def processors() -> int:
@@ -47,7 +49,7 @@ def processors() -> int:
 
 
 class Part(NamedTuple):
-    """What one part came to.
+    """The result of one part.
 
     `times` has, for each model instance, how often each transition was covered, and `pairs` the
     numbers of the covered pairs.
@@ -62,12 +64,12 @@ class Part(NamedTuple):
 
     @property
     def over(self) -> bool:
-        """Whether there is no use in going on: the port hangs, or no test can begin."""
+        """Whether no other part can run: the port hangs, or no test can begin."""
         return any(finding.is_the_end for finding in self.findings)
 
 
-class Bulk(NamedTuple):
-    """Which walks: on a port, in these spaces and beyond, so many, each of so many steps."""
+class ParallelWalks(NamedTuple):
+    """So many walks on a port, in these instances and beyond, each of at most so many steps."""
 
     source: PortSource
     profile: Profile
@@ -78,24 +80,30 @@ class Bulk(NamedTuple):
 
     @property
     def parts(self) -> range:
-        """The parts that there are."""
+        """The numbers of the parts."""
         return range(-(-self.walks // WALKS))
 
-    def run(self, jobs: int, check: Callable[[], None] = lambda: None) -> Iterator[Part]:
-        """Do all parts, in their order; `check` is called now and then, and may raise.
+    def run(
+        self, jobs: int, check: Callable[[], None] = lambda: None, each: Map = map
+    ) -> Iterator[Part]:
+        """Run all parts, and return them in order.
+
+        Args:
+            jobs: the largest number of processes.
+            check: called before each walk, and may raise.
+            each: runs the parts in this process.
 
         Raises:
-            PortUnavailableError: the port cannot be reached, or has ended the process it was in.
+            PortUnavailableError: the port cannot be reached, or ended the process that ran it.
         """
-        jobs = min(jobs, self.walks * self.steps // WORTH, len(self.parts))
+        jobs = min(jobs, self.walks * self.steps // STEPS_PER_PROCESS, len(self.parts))
         if jobs > 1 and self.source.typed:
-            yield from self._side_by_side(jobs)
+            yield from self._in_processes(jobs)
             return
         parts = Parts(self)
-        for number in self.parts:
-            yield parts.do(number, check)
+        yield from each(lambda number: parts.run(number, check), self.parts)
 
-    def _side_by_side(self, jobs: int) -> Iterator[Part]:
+    def _in_processes(self, jobs: int) -> Iterator[Part]:
         context = multiprocessing.get_context("spawn")
         stop = context.Event()
         plain = {name: _plain(space.instance) for name, space in self.spaces.items()}
@@ -117,7 +125,7 @@ class Bulk(NamedTuple):
                 yield _excusing(running.pop(0).result(), self.profile.edits)
                 running += [pool.submit(_do, number) for number in islice(numbers, 1)]
         except BrokenProcessPool as broken:
-            msg = f"{self.source.spec} has ended the process that it was run in"
+            msg = f"{self.source.spec} ended the process that ran it"
             raise PortUnavailableError(msg) from broken
         finally:
             stop.set()
@@ -131,38 +139,46 @@ def _plain(instance: Instance) -> Instance:
 
 
 class Parts:
-    """Does parts, one after the other; what it knows of the spaces is kept between them."""
+    """Runs parts, one after the other, and keeps the precomputed steps between them."""
 
-    def __init__(self, bulk: Bulk) -> None:
-        self.bulk = bulk
-        self._tracks = {name: Tracks(space) for name, space in bulk.spaces.items()}
+    def __init__(self, plan: ParallelWalks) -> None:
+        self.plan = plan
+        self._precomputed = {name: PrecomputedSteps(space) for name, space in plan.spaces.items()}
 
-    def do(self, number: int, check: Callable[[], None]) -> Part:
-        """One part."""
-        port = self.bulk.source.connect()
+    def run(self, number: int, check: Callable[[], None]) -> Part:
+        """Run one part."""
+        port = self.plan.source.connect()
         try:
-            return _Under(self.bulk, self._tracks, port, number).do(check)
+            return _RunningPart(self.plan, self._precomputed, port, number).run(check)
         finally:
             port.shutdown()
 
 
-class _Under:
-    """A part under way."""
+class _RunningPart:
+    """A part that is running."""
 
-    def __init__(self, bulk: Bulk, tracks: Mapping[str, Tracks], port: Port, number: int) -> None:
-        self.bulk = bulk
+    def __init__(
+        self,
+        plan: ParallelWalks,
+        precomputed: Mapping[str, PrecomputedSteps],
+        port: Port,
+        number: int,
+    ) -> None:
+        self.plan = plan
         self.port = port
-        self.random = Random(f"{bulk.seed}/{number}")
-        self.count = min(WALKS, bulk.walks - number * WALKS)
-        self.walkers = {name: Walker(each, port, bulk.profile) for name, each in tracks.items()}
-        self.guides = {name: Guide(each, self.random) for name, each in tracks.items()}
+        self.random = Random(f"{plan.seed}/{number}")
+        self.count = min(WALKS, plan.walks - number * WALKS)
+        self.walkers = {
+            name: Walker(each, port, plan.profile) for name, each in precomputed.items()
+        }
+        self.guides = {name: Guide(each, self.random) for name, each in precomputed.items()}
         self.capabilities: Capabilities | None = None
         self.findings: dict[tuple[str, ...], Finding] = {}
         self.applied: Counter[str] = Counter()
         self.steps = 0
 
-    def do(self, check: Callable[[], None]) -> Part:
-        """Do all its walks, unless the port hangs."""
+    def run(self, check: Callable[[], None]) -> Part:
+        """Run all its walks, unless the port hangs."""
         done = 0
         for walk in range(self.count):
             check()
@@ -183,11 +199,11 @@ class _Under:
         )
 
     def _one(self, walk: int) -> tuple[int, Finding | None]:
-        if walk % WIDE == 0 or not self.walkers:
+        if walk % FUZZING_INTERVAL == 0 or not self.walkers:
             if self.capabilities is None:
-                self.capabilities = capabilities_of(self.port, self.bulk.profile)
+                self.capabilities = capabilities_of(self.port, self.plan.profile)
             walked = fuzz(
-                self.port, self.bulk.profile, self.capabilities, self.random, self.bulk.steps
+                self.port, self.plan.profile, self.capabilities, self.random, self.plan.steps
             )
             self.applied.update(walked.applied)
             return walked.steps, walked.finding
@@ -195,15 +211,15 @@ class _Under:
         walker, kind = self.walkers[name], self.random.randrange(3)
         choose: Choice = self.guides[name]
         if kind:
-            choose = (uniform, swarm)[kind - 1](walker.tracks, self.random)
-        return walker.walk(choose, self.bulk.steps)
+            choose = (uniform, swarm)[kind - 1](walker.precomputed, self.random)
+        return walker.walk(choose, self.plan.steps)
 
 
-# What a process that does parts for another one has; it does nothing else.
+# The state of a process that runs parts for its parent process.
 _mine: dict[str, Any] = {}
 
 
-def _begin(  # noqa: PLR0913, PLR0917 - what makes a bulk
+def _begin(  # noqa: PLR0913, PLR0917 - of the walks
     stop: Any,  # noqa: ANN401 - an event between processes has no public type
     spec: str,
     profile_name: str,
@@ -213,19 +229,19 @@ def _begin(  # noqa: PLR0913, PLR0917 - what makes a bulk
     walks: int,
     steps: int,
 ) -> None:
-    """Make ready to do parts."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for who has begun it
+    """Prepare a process to run parts."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent process sets `stop`
     gc.set_threshold(50_000)
     profile = EVERY_PROFILE[profile_name]
     profile = deviating(profile, deviations_of(profile, deviations))
-    spaces = {name: explore(each._replace(profile=profile)) for name, each in instances.items()}
-    bulk = Bulk(port_source(spec, seed=seed), profile, spaces, seed, walks, steps)
-    _mine["parts"], _mine["stop"] = Parts(bulk), stop
+    spaces = {name: space_of(each._replace(profile=profile)) for name, each in instances.items()}
+    plan = ParallelWalks(port_source(spec, seed=seed), profile, spaces, seed, walks, steps)
+    _mine["parts"], _mine["stop"] = Parts(plan), stop
     gc.freeze()
 
 
 def _excusing(part: Part, deviations: tuple[Edit, ...]) -> Part:
-    """The part with findings that excuse these deviations, which cannot be sent as they are."""
+    """The part with findings that excuse these deviations; edits cannot be pickled."""
     findings = (
         each._replace(sequence=each.sequence._replace(deviations=deviations))
         for each in part.findings
@@ -239,5 +255,5 @@ def _do(number: int) -> Part:
             raise KeyboardInterrupt
 
     with interruptible():
-        part: Part = _mine["parts"].do(number, check)
+        part: Part = _mine["parts"].run(number, check)
     return _excusing(part, ())

@@ -19,13 +19,13 @@ Path = tuple[TransitionReference, ...]
 
 
 class Suite(NamedTuple):
-    """Tests, each a path from the initial state; no suite takes fewer than `least` steps.
+    """Tests, each a path from the initial state; no suite takes fewer steps than `lower_bound`.
 
-    The first `kept` were there before.
+    The first `kept` are from an earlier suite.
     """
 
     tests: tuple[Path, ...]
-    least: int
+    lower_bound: int
     kept: int = 0
 
     @property
@@ -41,7 +41,7 @@ def suite(space: StateSpace, limit: int, seed: int = 0, kept: tuple[Path, ...] =
     again.
     """
     coverage = Coverage(space, Random(seed), forks_obey=True)
-    coverage.skip({hop for test in kept for hop in test})
+    coverage.skip({transition for test in kept for transition in test})
     tests = (*kept, *_tests(coverage, limit))
     return Suite(tests, least_steps(space, every_transition(space)), len(kept))
 
@@ -50,9 +50,9 @@ def _tests(coverage: Coverage, limit: int) -> Iterator[Path]:
     while coverage.way(0, limit - 1) is not None:
         node, test = 0, list[TransitionReference]()
         while (way := coverage.way(node, limit - len(test) - 1)) is not None:
-            for hop in way:
-                test.append(hop)
-                node = coverage.after(hop)
+            for transition in way:
+                test.append(transition)
+                node = coverage.after(transition)
             test.append(coverage.go(node))
             node = coverage.after(test[-1])
         yield tuple(test)

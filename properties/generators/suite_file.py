@@ -1,7 +1,7 @@
-"""A suite on disk: a line about it, and a line for each test, which lists the ids of its edges.
+"""A suite on disk: a line about it, and for each test a line with the ids of its transitions.
 
-When the model has changed, the tests whose edges all still exist are kept, and only the transitions
-that they do not cover are planned again.
+When the model has changed, the tests whose transitions all still exist are kept, and only the
+transitions that they do not cover are planned again.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from groupcheck.model.classic.exploring.fingerprint import edge_ids
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.model.exploring.fingerprint import edge_ids
 from groupcheck.properties.generators.suite import Path as TestPath
 from groupcheck.properties.generators.suite import Suite, suite
 
@@ -30,47 +30,49 @@ def write_suite(name: str, space: StateSpace, limit: int, directory: Path) -> tu
     made = suite(space, limit, kept=tuple(_kept(path, space, ids, limit)))
     head = {
         "format": FORMAT,
-        "space": name,
+        "instance": name,
         "profile": space.instance.profile.name,
         "config": space.instance.broker,
         "limit": limit,
-        "edges": space.transition_count,
+        "transitions": space.transition_count,
         "steps": made.steps,
-        "least": made.least,
+        "lower_bound": made.lower_bound,
         "kept": made.kept,
     }
     with path.open("w", encoding="utf-8") as file:
         file.write(f"{json.dumps(head)}\n")
         for test in made.tests:
-            file.write(f"{json.dumps([ids[hop.node][hop.edge] for hop in test])}\n")
+            file.write(
+                f"{json.dumps([ids[transition.node][transition.edge] for transition in test])}\n"
+            )
     return path, made
 
 
 def _kept(
     path: Path, space: StateSpace, ids: tuple[tuple[str, ...], ...], limit: int
 ) -> Iterator[TestPath]:
-    """The tests of an earlier file that are valid in this space; none if it is not a suite."""
+    """The tests of an earlier file that are valid in this instance; none if it is not a suite."""
     if not path.exists():
         return
-    places = {
-        name: TransitionReference(node, place)
+    by_id = {
+        name: TransitionReference(node, index)
         for node, names in enumerate(ids)
-        for place, name in enumerate(names)
+        for index, name in enumerate(names)
     }
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines()[1:]:
         try:
             names = json.loads(line)
-            hops = tuple(places[name] for name in names)
+            transitions = tuple(by_id[name] for name in names)
         except (ValueError, TypeError, KeyError):
             continue
-        if 0 < len(hops) <= limit and _is_path(space, hops):
-            yield hops
+        if 0 < len(transitions) <= limit and _is_path(space, transitions):
+            yield transitions
 
 
-def _is_path(space: StateSpace, hops: TestPath) -> bool:
+def _is_path(space: StateSpace, transitions: TestPath) -> bool:
     node = 0
-    for hop in hops:
-        if hop.node != node:
+    for transition in transitions:
+        if transition.node != node:
             return False
-        node = space.edges[hop.node][hop.edge].target
+        node = space.edges[transition.node][transition.edge].target
     return True

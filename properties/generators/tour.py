@@ -1,7 +1,7 @@
 """Tours: tests that walk the state graph until every transition has been tried.
 
-A walk is planned on the graph and goes on from where the port went: at a fork the port decides,
-and the tour plans the path again.
+A path is planned on the graph. At a fork the port decides, and the tour plans again from the state
+that it chose.
 """
 
 from __future__ import annotations
@@ -9,29 +9,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
+from groupcheck.model.classic.state import Advance, Coordinator
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.model.state import Advance, Coordinator
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
-from groupcheck.properties.findings.finding import Exchange, Finding
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.port import Port
-from groupcheck.properties.run import FoundError, Run, UnfairError
+from groupcheck.properties.run import Checks, FoundError, Run, UnfairError
 
-# Where a walk ends whose model has left the space: a real clock went on past what it knows.
+# The node of a walk that has left the instance: a real clock passed times that it does not have.
 OUTSIDE = -1
 
 
 class Walk:
     """One test of a tour, in at most `limit` steps.
 
-    What is found on the way, at an edge that the coverage does not want, is no finding of this
-    tour: the way is barred, and no more. `node` is where the model stands in the graph; where the
-    observations leave several states open it is one of them, and nothing is counted as shown until
-    they agree. Where what was found does not count, as the port was disturbed, nothing is barred.
-    The port is checked by a `model`; None is that of the space. Where `is_over` says so, the walk
-    ends.
+    A finding at a transition that the coverage does not want is not returned: it only closes the
+    transition to paths. A finding for which `counts` is false, as the port was disturbed, does not
+    close it. `node` is the node of the model's state. If the observations allow several states, it
+    is one of them, and no transition counts as covered until they agree. The profile `model` checks
+    the port; None is that of the instance. The walk ends when `is_over` returns true.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - of one test, half of them optional
@@ -49,7 +48,6 @@ class Walk:
         self._is_over = is_over
         instance = coverage.space.instance
         self.run = Run(port, model or instance.profile, instance.broker)
-        self.fired: set[str] = set()  # the rules that may have been applied
         self.steps = 0
         self.node = 0
         self._state: Coordinator | None = None
@@ -59,7 +57,7 @@ class Walk:
         self._look()
 
     def go(self) -> Finding | None:
-        """Walk until the limit, or until there is nothing left to be tried within it."""
+        """Walk until the limit, or until no untried transition is within it."""
         try:
             while self.steps < self.limit and self.node != OUTSIDE and not self._is_over():
                 way = self.coverage.way(self.node, self.limit - self.steps - 1)
@@ -71,14 +69,14 @@ class Walk:
         return None
 
     def _follow(self, way: list[TransitionReference]) -> bool:
-        """Go a planned way as far as the port goes along, then try what is there."""
-        for hop in way:
-            if not self._try(self.coverage.fork(hop)):
+        """Follow a path while the port takes its branches, then try an untried fork there."""
+        for transition in way:
+            if not self._try(self.coverage.fork(transition)):
                 return False
-            if self.node != self.coverage.space.edges[hop.node][hop.edge].target:
-                self.coverage.miss(hop)
+            if self.node != self.coverage.space.edges[transition.node][transition.edge].target:
+                self.coverage.miss(transition)
                 return True  # at a fork the port went elsewhere: plan again
-            self.coverage.meet(hop)
+            self.coverage.meet(transition)
         fork = self.coverage.take(self.node) if self.node != OUTSIDE else None
         return fork is None or self._try(fork)
 
@@ -107,16 +105,16 @@ class Walk:
             return False
         others = self.run.oracle.states[1:]
         if self.node != OUTSIDE:
-            fired = self.run.oracle.fired
-            self.node = self.coverage.arrived(node, fork, self.node, fired)
+            applied = self.run.oracle.applied
+            self.node = self.coverage.arrived(node, fork, self.node, applied)
         if all(self.coverage.space.canonical(state).node == self._frame.node for state in others):
-            self._last = self.coverage.show(node, fork, self.node, self.run.oracle.fired)
+            self._last = self.coverage.show(node, fork, self.node, self.run.oracle.applied)
             self.coverage.follow(before, self._last)
         return True
 
     def _look(self) -> None:
         state = self.run.oracle.states[0]
-        if state != self._state:  # most steps of a tour lead nowhere
+        if state != self._state:  # most steps do not change the state
             self._state = state
             self._frame = self.coverage.space.canonical(state)
             self._number = self.coverage.space.numbers.get(self._frame.node, OUTSIDE)
@@ -127,19 +125,19 @@ class Walk:
             restored: Input = self._frame.restore(given, self.steps)
             return restored
         if isinstance(given, Advance) and not self.coverage.space.instance.timed:
-            # The initial delay, which the space has as its only time. On a real clock some of it
-            # is over already, and it may be waited for in full all the same.
+            # The initial delay is the only time of the instance. On a real clock part of it has
+            # passed already; waiting for all of it is allowed.
             group = self.run.oracle.states[0].group
             return Advance(group.join_timer.round_ms if group and group.join_timer else 0)
         return given
 
 
 class Toured(NamedTuple):
-    """A walk that is over: its steps, its finding if it has one, and what was observed."""
+    """A walk that is over: its steps, its finding if it has one, and its checks if it began."""
 
     steps: int
     finding: Finding | None
-    exchanges: tuple[Exchange, ...]
+    checks: Checks | None = None
 
 
 def tour(
@@ -149,9 +147,9 @@ def tour(
     model: Profile | None = None,
     is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[Toured]:
-    """Walks until nothing is left to be tried.
+    """Walks until every transition has been tried.
 
-    The port is checked by a model; None is that of the space.
+    The profile `model` checks the port; None is that of the instance.
 
     Raises:
         PortUnavailableError: the port cannot be reached.
@@ -160,7 +158,7 @@ def tour(
         try:
             walk = Walk(coverage, port, limit, model=model, is_over=is_over)
         except FoundError as found:
-            yield Toured(0, found.finding, ())
+            yield Toured(0, found.finding)
             return
         finding = walk.go()
-        yield Toured(walk.steps, finding, tuple(walk.run.exchanges))
+        yield Toured(walk.steps, finding, walk.run)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from groupcheck.model.vocabulary import JoinGroupResponse, ResponseBody
-from groupcheck.properties.generators.precomputed import NEWCOMER, Branch
+from groupcheck.properties.generators.precomputed import NEWCOMER, AllowedAnswer, Branch
 
 
 class WalkState(NamedTuple):
@@ -20,15 +20,15 @@ class WalkState(NamedTuple):
     names: dict[str, str]
     revealed: dict[str, str]
     ids: dict[int, int]
-    cut: int
+    generation_offset: int
 
 
 def bound(
-    pairs: list[tuple[ResponseBody, ResponseBody, int]], at: WalkState, number: int
+    pairs: list[tuple[AllowedAnswer, ResponseBody, int]], at: WalkState, number: int
 ) -> WalkState:
     """The walk state after answers have revealed ids of new members; the same if none has."""
     names, revealed = at.names, at.revealed
-    for allowed, answer, _ in pairs:
+    for (_, allowed, _), answer, _ in pairs:
         if type(allowed) is JoinGroupResponse and type(answer) is JoinGroupResponse:
             name, real = allowed.member_id, answer.member_id
             symbol = f"#{number}" if name == NEWCOMER else at.names.get(name)
@@ -37,7 +37,11 @@ def bound(
             if names is at.names:
                 names, revealed = names.copy(), revealed.copy()
             names[name], revealed[real] = real, symbol
-    return at if names is at.names else WalkState(at.node, names, revealed, at.ids, at.cut)
+    return (
+        at
+        if names is at.names
+        else WalkState(at.node, names, revealed, at.ids, at.generation_offset)
+    )
 
 
 def moved(branch: Branch, at: WalkState, number: int) -> WalkState:
@@ -48,4 +52,6 @@ def moved(branch: Branch, at: WalkState, number: int) -> WalkState:
         names = {after: names.get(before, symbol) for before, after in branch.names}
     if branch.renumbers or len(ids) != len(branch.ids):
         ids = {after: ids.get(before, number) for before, after in branch.ids}
-    return WalkState(branch.target, names, at.revealed, ids, at.cut + branch.generations)
+    return WalkState(
+        branch.target, names, at.revealed, ids, at.generation_offset + branch.generations
+    )

@@ -11,90 +11,99 @@ from array import array
 from collections import Counter
 from collections.abc import Callable
 
-from groupcheck.model.state import Advance
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import GroupView, Request, ResponseBody
 from groupcheck.properties.compare import differing_field
 from groupcheck.properties.coverage.covered import NO_PAIR
-from groupcheck.properties.coverage.transition_coverage import ALIKE
+from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES
 from groupcheck.properties.findings.finding import Exchange, Finding
-from groupcheck.properties.generators.precomputed import Branch, Track, Tracks, renumbered
+from groupcheck.properties.generators.precomputed import (
+    AllowedAnswer,
+    Branch,
+    PrecomputedInput,
+    PrecomputedSteps,
+    renumbered,
+)
 from groupcheck.properties.generators.walk_state import WalkState, bound, moved
 from groupcheck.properties.histories.recorded_replay import End, replay_recorded
 from groupcheck.properties.oracle import view_of
 from groupcheck.properties.ports.numbering import numbered
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError
-from groupcheck.properties.response_matching import agree, agree_at_last
+from groupcheck.properties.response_matching import matches, matches_literally
 from groupcheck.properties.run import FoundError
 from groupcheck.properties.sequence import fault_of
 
-# Says what is tried next in a node, of its tracks; None if there is nothing.
-Choice = Callable[[int, list[Track]], Track | None]
+# Chooses the next input of a node among its inputs; None if it has none.
+Choice = Callable[[int, list[PrecomputedInput]], PrecomputedInput | None]
 
 
 class Walker:
-    """Walks one space on one port.
+    """Walks one model instance on one port.
 
-    A `model` says what is allowed; None is that of the space. `times` has for each transition
-    how often it was covered, and `pairs` the numbers of the covered pairs.
+    The profile `model` is that of the instance if it is None. `times` has for each transition how
+    often it was covered, and `pairs` the numbers of the covered pairs.
     """
 
-    def __init__(self, tracks: Tracks, port: Port, model: Profile | None = None) -> None:
-        self.tracks = tracks
-        self._model = model or tracks.space.instance.profile
+    def __init__(
+        self, precomputed: PrecomputedSteps, port: Port, model: Profile | None = None
+    ) -> None:
+        self.precomputed = precomputed
+        self._model = model or precomputed.space.instance.profile
         self.port = numbered(port, self._model)
-        self.times = array("L", bytes(tracks.space.transition_count * array("L").itemsize))
+        self.times = array("L", bytes(precomputed.space.transition_count * array("L").itemsize))
         self.pairs: set[int] = set()
-        self._led = NO_PAIR  # the first of the pairs that the last step is first in
+        self._first_pair = NO_PAIR  # the first of the pairs that the last step is first in
         self.unsupported: dict[tuple[object, ...], str] = {}
-        self.asked = 0  # how often the oracle was
-        self._alike: Counter[tuple[object, ...]] = Counter()  # what was found, by what was done
-        self._instance = tracks.space.instance
+        self.asked = 0  # how often the oracle checked a walk
+        self._divergences: Counter[tuple[object, ...]] = Counter()  # by cause
+        self._instance = precomputed.space.instance
         self._broker = self._instance.broker
 
     @property
     def record(self) -> list[Exchange]:
-        """What was done in the last walk."""
+        """The exchanges of the last walk."""
         return [Exchange(given, seen) for given, seen in self._record]
 
     @property
     def node(self) -> int:
-        """Where the walk is, or ended."""
+        """The node in which the walk is, or ended."""
         return self._at.node
 
     def walk(self, choose: Choice, limit: int) -> tuple[int, Finding | None]:
-        """Walk so many steps at the most; those done, and what was found."""
+        """Walk at most `limit` steps; returns the number of steps, and the finding, if any."""
         self._record: list[tuple[Input, Observation]] = []
-        self._at, self._led = WalkState(0, {}, {}, {}, 0), NO_PAIR
+        self._at, self._first_pair = WalkState(0, {}, {}, {}, 0), NO_PAIR
         self._groups: object = None  # the inner state seen last
-        self._certain = True  # that the port is there, and not where it would look the same
+        self._certain = True  # whether the observations fit one node only
         during, given = "open", None
         try:
             self.port.open(self._instance.profile.name, self._broker)
-            during, request, tracks_of = "", self.port.request, self.tracks.of
+            during, request, inputs_of = "", self.port.request, self.precomputed.of
             for number in range(1, limit + 1):
                 node = self._at.node
-                track = choose(node, tracks_of(node))
-                if track is None:
+                chosen = choose(node, inputs_of(node))
+                if chosen is None:
                     break
-                if (self.unsupported or self._alike) and self._barred(track):
+                if (self.unsupported or self._divergences) and self._barred(chosen):
                     continue
-                if track.build is None:
-                    given = track.given
+                if chosen.template is None:
+                    given = chosen.given
                     seen = self._happen(given)
                 else:
                     at = self._at
-                    body = track.build(at.names, at.revealed, at.cut)
-                    if body is None:
+                    senders = chosen.senders
+                    if senders and any(at.names[name] not in at.revealed for name in senders):
                         continue  # no member can send that
-                    given = asked = Request(number, track.version, body)
+                    body = chosen.template(at.names, at.generation_offset)
+                    given = asked = Request(number, chosen.version, body)
                     seen = request(asked, ())
                 if seen.unsupported is not None:
-                    self.unsupported[track.sort] = seen.unsupported
+                    self.unsupported[chosen.kind] = seen.unsupported
                     continue
                 self._record.append((given, seen))
-                if not self._follow(track, number, seen) and not self._ask(track):
+                if not self._follow(chosen, number, seen) and not self._ask(chosen):
                     break
             during, given = "close", None
             self.port.close()
@@ -110,17 +119,17 @@ class Walker:
             return self.port.advance(given.ms, ())
         return self.port.fault(fault_of(given), ())  # type: ignore[arg-type]
 
-    def _follow(self, track: Track, number: int, seen: Observation) -> bool:
-        """Go where what was seen leads; False if it leads nowhere that is known.
+    def _follow(self, chosen: PrecomputedInput, number: int, seen: Observation) -> bool:
+        """Take the branch that the observation fits; False if it fits none.
 
-        If it fits more than one branch, one of them is taken, and nothing more is counted as shown
-        in this walk, unless the oracle is asked where the port is, and knows.
+        If it fits several, this takes one of them, and counts no transition as covered from then
+        on, until the oracle determines the state of the port.
         """
-        node, branches = self._at.node, track.branches
+        node, branches = self._at.node, chosen.branches
         if branches is None:
-            branches = self.tracks.branches(node, track)
+            branches = self.precomputed.branches(node, chosen)
         if len(branches) == 1 and self._stays(branches[0], number, seen):
-            self._show(node, branches[0].place)
+            self._show(node, branches[0].edge)
             return True
         taken: Branch | None = None
         for branch in branches:
@@ -128,39 +137,39 @@ class Walker:
             if after is None:
                 continue
             if taken is None:
-                taken, place = branch, after
-            elif branch.place != taken.place:
+                taken, reached = branch, after
+            elif branch.edge != taken.edge:
                 self._certain = False
         if taken is None:
             return False
-        self._show(node, taken.place)
-        self._at, self._groups = place, seen.groups
+        self._show(node, taken.edge)
+        self._at, self._groups = reached, seen.groups
         return True
 
-    def _show(self, node: int, place: int) -> None:
-        """Count an edge as shown, and the pair that it ends, if it is certain that it was taken."""
+    def _show(self, node: int, index: int) -> None:
+        """Count a transition as covered, and the pair that it ends, if no other one is possible."""
         if not self._certain:
-            self._led = NO_PAIR
+            self._first_pair = NO_PAIR
             return
-        edge = self.tracks.first[node] + place
+        edge = self.precomputed.first[node] + index
         self.times[edge] += 1
-        if self._led >= 0:
-            self.pairs.add(self._led + place)
-        self._led = self.tracks.first_pair[edge]
+        if self._first_pair >= 0:
+            self.pairs.add(self._first_pair + index)
+        self._first_pair = self.precomputed.first_pair[edge]
 
     def _stays(self, branch: Branch, number: int, seen: Observation) -> bool:
-        """Whether it is clear at a glance that a branch was taken which changes nothing."""
-        if not branch.still or branch.own is None or len(seen.responses) != 1:
+        """Whether the observation literally fits a branch that changes nothing; a fast check."""
+        if not branch.unchanged or branch.own is None or len(seen.responses) != 1:
             return False
         (only,) = seen.responses
         return (
             only.request_id == number
-            and agree(branch.own, only.body, self._at)
+            and matches_literally(branch.own, only.body, self._at)
             and seen.groups == self._groups
         )
 
     def _matched(self, branch: Branch, number: int, seen: Observation) -> WalkState | None:
-        """Where a branch leads to, if it is what was seen."""
+        """The state after a branch, if the observation fits it."""
         at, responses = self._at, seen.responses
         if len(responses) != len(branch.answers):
             return None
@@ -169,24 +178,24 @@ class Walker:
             pairs = self._pairs(branch, number, seen)
             if pairs is None:
                 return None
-            if branch.tells:
+            if branch.reveals:
                 knowing = bound(pairs, at, number)
             for allowed, answer, request_id in pairs:
-                if not agree(allowed, answer, knowing) and not agree_at_last(
+                if not matches_literally(allowed, answer, knowing) and not matches(
                     allowed, answer, knowing, self._version(request_id)
                 ):
                     return None
-        if branch.still and knowing is at:
+        if branch.unchanged and knowing is at:
             if seen.groups == self._groups:
                 return at
-            place = at
+            reached = at
         else:
-            place = moved(branch, knowing, number)
-        return place if self._shows(place, seen.groups) else None
+            reached = moved(branch, knowing, number)
+        return reached if self._shows(reached, seen.groups) else None
 
     def _pairs(
         self, branch: Branch, number: int, seen: Observation
-    ) -> list[tuple[ResponseBody, ResponseBody, int]] | None:
+    ) -> list[tuple[AllowedAnswer, ResponseBody, int]] | None:
         """Each allowed answer with the observed one, and the request."""
         if branch.own is not None:  # as most are
             only = seen.responses[0]
@@ -197,7 +206,7 @@ class Walker:
             request_id = self._at.ids.get(allowed.request_id, number)
             if request_id not in answers:
                 return None
-            pairs.append((allowed.body, answers[request_id], request_id))
+            pairs.append((allowed, answers[request_id], request_id))
         return pairs if len(answers) == len(pairs) else None
 
     def _version(self, request_id: int) -> int:
@@ -209,51 +218,57 @@ class Walker:
         )
 
     def _shows(self, at: WalkState, groups: tuple[GroupView, ...] | None) -> bool:
-        """Whether the inner state is that of the node, as far as it is shown."""
+        """Whether the inner state, as far as the port shows it, is that of the node."""
         if groups is None:
             return True
         view = view_of(groups)
-        shape = self.tracks.shape(at.node)
-        if shape and view and shape.fits(view, at.names, at.revealed, at.cut):
+        expected = self.precomputed.expected(at.node)
+        if expected and view and expected.fits(view, at.names, at.revealed, at.generation_offset):
             return True
         names = {real: name for name, real in at.names.items() if real in at.revealed}
-        return differing_field(self.tracks.group(at.node, at.cut), view, names) is None
+        return (
+            differing_field(self.precomputed.group(at.node, at.generation_offset), view, names)
+            is None
+        )
 
-    def _barred(self, track: Track) -> bool:
-        """Whether the port does not support that, or it was found often enough what comes of it."""
-        return track.sort in self.unsupported or self._alike[self._cause(track)] >= ALIKE
+    def _barred(self, chosen: PrecomputedInput) -> bool:
+        """Whether the port does not support the input, or diverged often enough for this cause."""
+        return (
+            chosen.kind in self.unsupported
+            or self._divergences[self._cause(chosen)] >= MAX_DIVERGENCES
+        )
 
-    def _cause(self, track: Track) -> tuple[object, ...]:
-        return track.sort[:2], self.tracks.space.edges[self.node][track.places[0]].fired
+    def _cause(self, chosen: PrecomputedInput) -> tuple[object, ...]:
+        return chosen.kind[:2], self.precomputed.space.edges[self.node][chosen.indexes[0]].applied
 
-    def _ask(self, track: Track) -> bool:
+    def _ask(self, chosen: PrecomputedInput) -> bool:
         """Check the whole walk with the oracle; False if it is allowed, but has left the instance.
 
         Raises:
             FoundError: it is not allowed.
         """
         self.asked += 1
-        self._led = NO_PAIR
+        self._first_pair = NO_PAIR
         try:
             oracle = replay_recorded(self._model, self._broker, self.record).oracle
         except FoundError:
-            self._alike[self._cause(track)] += 1
+            self._divergences[self._cause(chosen)] += 1
             raise
-        space = self.tracks.space
-        frame = space.canonical(oracle.states[0])
-        node = space.numbers.get(frame.node)
+        space = self.precomputed.space
+        form = space.canonical(oracle.states[0])
+        node = space.numbers.get(form.node)
         if node is None:
             return False
-        self._certain = all(space.canonical(state).node == frame.node for state in oracle.states)
+        self._certain = all(space.canonical(state).node == form.node for state in oracle.states)
         real = {symbol: member_id for member_id, symbol in oracle.names.items()}
-        names = {name: real.get(symbol, symbol) for symbol, name in frame.names.items()}
-        ids = {canonical: actual for actual, canonical in renumbered(oracle.states[0], frame)}
-        self._at = WalkState(node, names, dict(oracle.names), ids, frame.generations_cut)
+        names = {name: real.get(symbol, symbol) for symbol, name in form.names.items()}
+        ids = {canonical: actual for actual, canonical in renumbered(oracle.states[0], form)}
+        self._at = WalkState(node, names, dict(oracle.names), ids, form.generation_offset)
         self._groups = None
         return True
 
     def _failed(self, failure: PortFailedError, given: Input | None, during: str) -> Finding | None:
-        """The finding that the port failed; if it had left the model before that, that."""
+        """The finding that the port failed, or that it had left the model before."""
         try:
             end = End(failure, given, during)
             replay_recorded(self._model, self._broker, self.record, end)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from groupcheck.model.bodies import decode_request, decode_response
-from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
+from groupcheck.model.classic.instances.inputs import GROUP_ID, NOBODY
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,

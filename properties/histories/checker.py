@@ -13,10 +13,16 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from groupcheck.model.bodies import Json, MalformedBodyError, shown
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.state import Advance, Cleanup, Coordinator, HoldAppends, ReleaseAppends
-from groupcheck.model.storing.committed import ANSWERS_WAIT
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.state import (
+    Advance,
+    Cleanup,
+    Coordinator,
+    HoldAppends,
+    ReleaseAppends,
+)
+from groupcheck.model.classic.storing.committed import ANSWERS_ARE_DEFERRED
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import Response
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.bodies import own_request, own_response
@@ -24,7 +30,7 @@ from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.mid_stream import MidStreamChecker
 from groupcheck.properties.histories.reader import BEFORE
 from groupcheck.properties.histories.recorded_replay import ExchangeChecker
-from groupcheck.properties.histories.recording_file import Recorded, read
+from groupcheck.properties.histories.recording_file import Recorded, opened_intact, read
 from groupcheck.properties.run import FoundError
 
 MOST_WAITING: Final = 100_000  # exchanges that wait for a release
@@ -48,7 +54,7 @@ def load(path: Path) -> list[Recorded]:
         MalformedTraceError: with the line and what is wrong with it.
         OSError: the file cannot be read.
     """
-    with path.open("rb") as file:
+    with opened_intact(path) as file:
         return read(file, str(path))
 
 
@@ -151,7 +157,7 @@ class GroupChecker:
         self.steps = self.accepted = 0
         self.now_ms = 0
         self._asked: set[int] = set()  # requests without a response since the state is unknown
-        self._waits = ANSWERS_WAIT.holds_in(EVERY_PROFILE[self.profile].version)
+        self._waits = ANSWERS_ARE_DEFERRED.holds_in(EVERY_PROFILE[self.profile].version)
         self._open: Exchange | None = None  # more responses may follow
         self._waiting: list[Exchange] = []
         self._holding = False

@@ -9,8 +9,8 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Hashable, Iterable
 
-from groupcheck.model.exploring.canonical import ageless_state
-from groupcheck.model.state import (
+from groupcheck.model.classic.exploring.canonical import ageless_state
+from groupcheck.model.classic.state import (
     Cleanup,
     Coordinator,
     Offset,

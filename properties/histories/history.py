@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from operator import attrgetter
 from typing import Final, NamedTuple, cast
 
-from groupcheck.model.instances.inputs import EnvironmentInput
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.instances.inputs import EnvironmentInput
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.vocabulary import Request, ResponseBody
 from groupcheck.properties.tolerances import Tolerances
 
@@ -117,12 +117,12 @@ class Setting(NamedTuple):
 class Move(NamedTuple):
     """A step of an order: an operation or event takes effect, time passes, or an append completes.
 
-    `fired` are the rules that were applied, `answered` the operations with a response by it.
+    `applied` are the rules that were applied, `answered` the operations with a response by it.
     """
 
     operation: int | None
     at_ms: int
-    fired: tuple[str, ...]
+    applied: tuple[str, ...]
     answered: tuple[int, ...]
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from groupcheck.model.bodies import shown
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.inputs import NOBODY
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.instances.inputs import NOBODY
 from groupcheck.model.vocabulary import JoinGroupRequest
 from groupcheck.properties.compare import normal
 from groupcheck.properties.histories.bodies import without

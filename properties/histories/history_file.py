@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from groupcheck.model.bodies import Json, check_integer, decode_response, shown
-from groupcheck.model.state import Cleanup
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.state import Cleanup
+from groupcheck.model.classic.step import Profile
 from groupcheck.properties.histories.bodies import own_request, own_response, part, parts
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.history import (

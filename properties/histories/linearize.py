@@ -13,9 +13,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from groupcheck.model.config import Config
-from groupcheck.model.rules.timers import due_next
-from groupcheck.model.state import (
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.rules.timers import due_next
+from groupcheck.model.classic.state import (
     Advance,
     Coordinator,
     Crash,
@@ -23,9 +23,9 @@ from groupcheck.model.state import (
     Log,
     ReleaseAppends,
 )
-from groupcheck.model.step import Outcome
-from groupcheck.model.storing.committed import ANSWERS_WAIT
-from groupcheck.model.transition import Input, successors
+from groupcheck.model.classic.step import Outcome
+from groupcheck.model.classic.storing.committed import ANSWERS_ARE_DEFERRED
+from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.vocabulary import ResponseBody
 from groupcheck.properties.compare import normal
 from groupcheck.properties.histories.equivalence import StateEquivalence
@@ -161,7 +161,7 @@ class Search:
             waiting = self._matched(outcome, point, tried, now_ms)
             if waiting is not None:
                 answered = tuple(self._numbers[r.request_id] for r in outcome.responses)
-                move = Move(tried, now_ms, outcome.fired, answered)
+                move = Move(tried, now_ms, outcome.applied, answered)
                 yield move, Point(done, waiting, now_ms, outcome.coordinator)
 
     def _is_idle(self, point: Point, outcome: Outcome, now_ms: int) -> bool:
@@ -194,7 +194,7 @@ class Search:
 
     def _released(self, state: Coordinator) -> Iterator[Outcome]:
         """The first append completes; in versions where all complete together, all of them."""
-        together = ANSWERS_WAIT.holds_in(self._profile.version)
+        together = ANSWERS_ARE_DEFERRED.holds_in(self._profile.version)
         first, rest = (state.appends, ()) if together else (state.appends[:1], state.appends[1:])
         for released in self._successors(state._replace(appends=first), ReleaseAppends()):
             following = released.coordinator._replace(appends=rest)
@@ -307,7 +307,7 @@ def _gone(operations: Sequence[Operation]) -> list[tuple[int, int]]:
 
 def _is_quiet(outcome: Outcome) -> bool:
     """Whether time has passed without a timer."""
-    return outcome.fired == ("time/pass",)
+    return outcome.applied == ("time/pass",)
 
 
 def _longer(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, TypeVar
 
-from groupcheck.model.state import Advance
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     ErrorCode,
     JoinGroupRequest,

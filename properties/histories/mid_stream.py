@@ -22,10 +22,10 @@ from itertools import product
 from math import prod
 from typing import Final
 
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.rules.members import PARK_JOIN, TAKE_TIMEOUTS
-from groupcheck.model.rules.timers import due
-from groupcheck.model.state import (
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.rules.members import PARK_JOIN, TAKE_TIMEOUTS
+from groupcheck.model.classic.rules.timers import due
+from groupcheck.model.classic.state import (
     Advance,
     Cleanup,
     Coordinator,
@@ -35,7 +35,7 @@ from groupcheck.model.state import (
     Member,
     ReleaseAppends,
 )
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -169,7 +169,7 @@ class MidStreamChecker(ExchangeChecker):
     def _begin(self, given: Input, answers: list[Response], held: list[Response]) -> None:
         """Begin with the possible states, if a join phase ends here."""
         joined = self._membership.end_of_join(given, answers)
-        if joined is None or "time/ghost-expired" in self._profile.rules:
+        if joined is None or "time/orphaned-timer-expired" in self._profile.rules:
             return
         self._lose()
         oracle = self.run.oracle

@@ -15,8 +15,8 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.bodies import Json, MalformedBodyError, shown
-from groupcheck.model.config import SETTINGS
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.config import SETTINGS
+from groupcheck.model.classic.step import Profile
 from groupcheck.properties.histories.bodies import groups_of, response_body
 from groupcheck.properties.histories.lines import (
     Line,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.inputs import NOBODY
-from groupcheck.model.profiles.minors import EVERY_PROFILE
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.instances.inputs import NOBODY
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import Request, Response
 from groupcheck.properties.findings.finding import Exchange
 from groupcheck.properties.histories.bodies import without
@@ -99,7 +99,7 @@ class ExchangeChecker:
             answers = [*answers, *early]
         self.run.observe(given, allowed, Observation(tuple(answers)))
 
-    def forget(self, most: int) -> None:
+    def discard_exchanges(self, most: int) -> None:
         """Keep `most` to 2 `most` of the last exchanges, with which a finding then begins.
 
         Of the earlier exchanges the requests without a response are kept.

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import lzma
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Final, NamedTuple
+from pathlib import Path
+from typing import IO, Final, NamedTuple, cast
 
 from groupcheck.model.bodies import Json
 from groupcheck.properties.histories.events import Event
@@ -39,6 +42,30 @@ class Recorded(NamedTuple):
         events = self.events[: kinds.index("cut") if "cut" in kinds else None]
         passed = sum(now.at_ms > before.at_ms for before, now in pairwise(events))
         return passed + sum(each.kind in GIVEN for each in events)
+
+
+def opened(path: Path, mode: str = "rb") -> IO[bytes]:
+    """Open a file, which is compressed if its name ends in .xz.
+
+    Raises:
+        OSError: it cannot be opened.
+    """
+    return cast("IO[bytes]", lzma.open(path, mode) if path.suffix == ".xz" else path.open(mode))
+
+
+@contextmanager
+def opened_intact(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file to read it; raises as `opened` does.
+
+    Raises:
+        MalformedTraceError: it cannot be decompressed.
+    """
+    try:
+        with opened(path) as file:
+            yield file
+    except (lzma.LZMAError, EOFError) as error:
+        msg = f"{path}: {error}"
+        raise MalformedTraceError(msg) from error
 
 
 def read(lines: Iterable[bytes], name: str, *, partial: bool = False) -> list[Recorded]:

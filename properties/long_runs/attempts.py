@@ -9,6 +9,7 @@ from typing import Final, NamedTuple
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.run import Checks
 
 TRIES: Final = 3  # when an available broker cannot be reached
 RETRY_S: Final = 1.0
@@ -23,12 +24,13 @@ class DisturbedError(Exception):
 
 
 class Ran(NamedTuple):
-    """The result of one sequence: steps, finding, rules applied, and the model instance toured."""
+    """The result of one sequence: steps, finding, rules, the model instance toured, the checks."""
 
     steps: int
     finding: Finding | None = None
     applied: frozenset[str] = frozenset()
     space: str = ""
+    checks: Checks | None = None
 
 
 # Runs a sequence; its argument says whether the broker has been available since the start.

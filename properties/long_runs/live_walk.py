@@ -11,12 +11,12 @@ from random import Random
 from struct import pack
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.config import Config
-from groupcheck.model.instances.inputs import OTHER_TOPIC, TOPIC, Feature
-from groupcheck.model.instances.instance import supported
-from groupcheck.model.state import Advance
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC, Feature
+from groupcheck.model.classic.instances.instance import supported
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import (
     JoinGroupRequest,

@@ -14,11 +14,11 @@ from random import Random
 from time import monotonic
 from typing import Any, Final
 
+from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.model.classic.instances.real_time import real_time_instances
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.minimising import minimised
-from groupcheck.model.instances.instance import Instance
-from groupcheck.model.instances.real_time import real_time_instances
-from groupcheck.model.transition import Input
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.tour import Walk
 from groupcheck.properties.long_runs.attempts import DisturbedError, Ran, attempted
@@ -42,6 +42,7 @@ from groupcheck.properties.sequence import Sequence, well_formed
 from groupcheck.properties.verify import Verification
 
 # The stages, and at which percentage of the sequences each ends.
+SIDE_BY_SIDE: Final = 100  # sequences, usually
 TIMED: Final = "timed walks"
 STAGES: Final[Mapping[str, int]] = {"tours": 50, "walks": 85, TIMED: 100}
 TIMED_FACTOR: Final = 2  # timed walks mostly wait, so that many times as many run concurrently
@@ -121,6 +122,7 @@ class _LongRun:
     ) -> None:
         self._run = run
         self._settings = run.settings
+        self._side_by_side = run.settings.side_by_side or SIDE_BY_SIDE
         self._broker = broker
         self._file = file
         self._monitor = monitor
@@ -161,14 +163,14 @@ class _LongRun:
                 found.append(entry.sequence)
         for entry in self._file.entries:
             self._run.applied.update(entry.rules)
-            for name, hops in entry.covered.items():
-                covered = {TransitionReference(*hop) for hop in hops}
+            for name, transitions in entry.covered.items():
+                covered = {TransitionReference(*transition) for transition in transitions}
                 self._run.coverages[name].skip(covered)
                 self._recorded[name] |= covered
         if not found:
             return
         done = self._run.progress("findings of earlier runs", len(found))
-        with self._run.pool(self._settings.side_by_side) as pool:
+        with self._run.pool(self._side_by_side) as pool:
             for finding in pool.map(self._once, found):
                 done(1)
                 if finding is None:
@@ -181,7 +183,7 @@ class _LongRun:
         if not numbers:
             return
         left, over = iter(numbers), threading.Event()
-        concurrent = self._settings.side_by_side * (TIMED_FACTOR if stage == TIMED else 1)
+        concurrent = self._side_by_side * (TIMED_FACTOR if stage == TIMED else 1)
         done = self._run.progress(f"{stage}, {concurrent} concurrent", len(numbers))
 
         def run_next(port: Port) -> bool:
@@ -245,7 +247,8 @@ class _LongRun:
         random = Random(f"{self._settings.seed}/{number}")
         pace = Pace(stage == TIMED, self._broker)
         walked = walk_live(port, self._run.profile, pace, random, steps)
-        return Ran(walked.steps, walked.finding, frozenset(walked.applied))
+        rules = frozenset(walked.applied)
+        return Ran(walked.steps, walked.finding, rules, checks=walked.checks)
 
     def _tour_one(self, name: str, port: Port, valid: Callable[[], bool]) -> Ran:
         try:
@@ -253,7 +256,7 @@ class _LongRun:
         except FoundError as found:
             return Ran(0, found.finding, space=name)
         finding = walk.go()
-        return Ran(walk.steps, finding, space=name)
+        return Ran(walk.steps, finding, space=name, checks=walk.run)
 
     def _record(self, number: int, stage: str, began_s: float, ran: Ran, *, decided: bool) -> None:
         """Store and count the result of a sequence."""
@@ -265,7 +268,9 @@ class _LongRun:
                 new = coverage.shown - self._recorded[name]
                 if new:
                     self._recorded[name] |= new
-                    covered[name] = tuple((hop.node, hop.edge) for hop in sorted(new))
+                    covered[name] = tuple(
+                        (transition.node, transition.edge) for transition in sorted(new)
+                    )
             times = began_s - self._started_s, monotonic() - self._started_s
             rules = tuple(sorted(ran.applied - self._run.applied.keys()))
             self._run.applied.update(rules)
@@ -277,7 +282,7 @@ class _LongRun:
             )
             if ran.space:
                 self._run.count_tour(self._run.coverages[ran.space], ran.steps)
-            self._run.count(ran.steps, finding)
+            self._run.count(ran.steps, finding, ran.checks if decided else None)
 
     def _rerun_alone(self) -> None:
         """Run the sequences again, alone, during which the broker ended: did one of them cause it?

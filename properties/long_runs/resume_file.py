@@ -141,7 +141,9 @@ def _line(entry: Entry) -> dict[str, Any]:
     }
     optional = {
         "space": entry.space,
-        "covered": {name: list(map(list, hops)) for name, hops in entry.covered.items()},
+        "covered": {
+            name: list(map(list, transitions)) for name, transitions in entry.covered.items()
+        },
         "rules": entry.rules,
         "trace": None if entry.sequence is None else dump(entry.sequence),
     }
@@ -181,8 +183,8 @@ def _entry(line: Mapping[str, Any], path: Path) -> Entry:
         float(line["from_s"]),
         float(line["to_s"]),
         {
-            str(name): tuple((int(node), int(place)) for node, place in hops)
-            for name, hops in line.get("covered", {}).items()
+            str(name): tuple((int(node), int(place)) for node, place in transitions)
+            for name, transitions in line.get("covered", {}).items()
         },
         None if trace is None else parse(trace, str(path)),
         str(line.get("space", "")),

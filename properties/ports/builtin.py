@@ -146,7 +146,7 @@ class BuiltinPort:
         unloaded = Serving.UNLOADED
         served = [p for p in self._partitions() if self._coordinator.serving(p) is not unloaded]
         now_ms = self._coordinator.now_ms
-        self._log.forget()
+        self._log.discard_held()
         self._coordinator = self._make(**self._options, served=served, start_ms=now_ms)
         return self._coordinator.take()
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from threading import Lock
 from typing import NamedTuple
 
-from groupcheck.model.config import BROKER_SETTINGS
+from groupcheck.model.classic.config import BROKER_SETTINGS
 from groupcheck.properties.ports import producers
 from groupcheck.properties.ports.codec import MalformedAnswerError
 from groupcheck.properties.ports.connection import BootstrapClient, Coordinator

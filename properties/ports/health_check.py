@@ -11,7 +11,7 @@ from time import monotonic
 from typing import Final
 from uuid import uuid4
 
-from groupcheck.model.instances.inputs import NOBODY
+from groupcheck.model.classic.instances.inputs import NOBODY
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.connection import (

@@ -14,7 +14,7 @@ from threading import Event
 from time import monotonic
 from typing import Final
 
-from groupcheck.model.instances.inputs import TOPIC
+from groupcheck.model.classic.instances.inputs import TOPIC
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.connection import WAKE_S, raise_if_interrupted
 from groupcheck.properties.ports.port import (

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any, Final
 
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.profiles import GENERATION
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.edits import Anything
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.profiles import GENERATION
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import JoinGroupResponse, Request, Response
+from groupcheck.model.vocabulary import JoinGroupResponse, Request, ResponseBody
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInFront
 
 # A number that no group has: instead of one before the port's first, where -1 means no generation.
@@ -31,6 +31,14 @@ def revealed_generation(body: object) -> int | None:
         return None
     generation: Any = body.generation_id
     return None if isinstance(generation, Anything) or generation < 0 else generation
+
+
+def shifted(body: ResponseBody, shift: int) -> ResponseBody:
+    """An answer with the generation that it reveals, if any, so much higher."""
+    generation = revealed_generation(body)
+    if generation is None or not shift:
+        return body
+    return body._replace(generation_id=generation + shift)  # type: ignore[call-arg]
 
 
 def numbered(port: Port, profile: Profile) -> Port:
@@ -54,7 +62,7 @@ def observed(seen: Observation, shift: int) -> Observation:
         view._replace(generation_id=view.generation_id and view.generation_id - shift)
         for view in seen.groups
     )
-    responses = tuple(_response(each, shift) for each in seen.responses)
+    responses = tuple(each._replace(body=shifted(each.body, -shift)) for each in seen.responses)
     return seen._replace(responses=responses, groups=groups)
 
 
@@ -64,14 +72,6 @@ def renumbered(given: Input, seen: Observation, shift: int) -> tuple[Input, Obse
         return given, seen
     given = sent(given, -shift) if isinstance(given, Request) else given
     return given, observed(seen, shift)
-
-
-def _response(response: Response, shift: int) -> Response:
-    body: Any = response.body
-    generation = revealed_generation(body)
-    if generation is None:
-        return response
-    return response._replace(body=body._replace(generation_id=generation - shift))
 
 
 class NumberedPort(PortInFront):

@@ -14,7 +14,7 @@ from time import monotonic
 from typing import Any, Final
 from uuid import uuid4
 
-from groupcheck.model.instances.inputs import TOPIC
+from groupcheck.model.classic.instances.inputs import TOPIC
 from groupcheck.model.vocabulary import (
     ErrorCode,
     OffsetFetchRequest,

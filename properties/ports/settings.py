@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from groupcheck.model.config import BROKER_SETTINGS, Config
+from groupcheck.model.classic.config import BROKER_SETTINGS, Config
 from groupcheck.properties.ports.port import PortUnavailableError
 
 MAX_VALUE = 2**31 - 1  # all of them are Kafka ints

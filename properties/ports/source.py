@@ -60,6 +60,11 @@ class PortSource(NamedTuple):
     separate: Callable[[], bool] = lambda: False
 
     @property
+    def is_program(self) -> bool:
+        """Whether its ports are programs of their own, which may run side by side."""
+        return self.spec.startswith("exec:")
+
+    @property
     def real_time(self) -> bool:
         """Whether its ports run on a real clock."""
         return self.tolerances is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, TypeVar
 from urllib.parse import parse_qsl, urlencode
 
-from groupcheck.model.instances.inputs import OTHER_TOPIC, TOPIC
+from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.model.vocabulary import EndTxnRequest, OffsetDeleteRequest, Request
 
 OF_TESTS: Final = (TOPIC, OTHER_TOPIC)

@@ -15,7 +15,7 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Final
 
-from groupcheck.model.instances.inputs import TOPIC
+from groupcheck.model.classic.instances.inputs import TOPIC
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
     EndTxnResponse,

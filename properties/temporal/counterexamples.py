@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final, NamedTuple
 
+from groupcheck.model.classic.instances.instance import Instance
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.trace import TraceStep, trace_of
-from groupcheck.model.instances.instance import Instance
 from groupcheck.properties.temporal import liveness, safety
 from groupcheck.properties.temporal.property import KnownViolation, Property, Violation
 
@@ -19,7 +19,7 @@ class Counterexample(NamedTuple):
 
     property: Property
     known: KnownViolation | None
-    space: str
+    instance_name: str
     instance: Instance
     steps: tuple[TraceStep, ...]
     cycle: int

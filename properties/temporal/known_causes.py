@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.state import NEVER, Advance
+from groupcheck.model.classic.state import NEVER, Advance
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupRequest, LeaveGroupRequest
 from groupcheck.properties.temporal.property import known_violation
 from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep, errors_of
@@ -199,4 +199,6 @@ def _join_timer_of_a_removed_group(step: CheckedStep) -> bool:
 
     When it ends, it raises the generation of an Empty group that was created under that id since.
     """
-    return step.before.forgotten_join_ms is not None and step.after.forgotten_join_ms is None
+    return (
+        step.before.removed_group_join_ms is not None and step.after.removed_group_join_ms is None
+    )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.state import Cleanup, Crash, Load
-from groupcheck.model.step import Profile
+from groupcheck.model.classic.state import Cleanup, Crash, Load
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.vocabulary import (
     GroupState,
     HeartbeatRequest,
@@ -44,7 +44,7 @@ def _no_protocols(step: CheckedStep) -> bool:
     PreparingRebalance forever.
     """
     failed = step.old.state is GroupState.PREPARING_REBALANCE and step.old.join_timer is None
-    return failed or "rebalance/no-protocol" in step.fired
+    return failed or "rebalance/no-protocol" in step.applied
 
 
 @known_violation(
@@ -98,7 +98,7 @@ def _session_restarts_without_a_request(step: CheckedStep) -> bool:
     The member stays as long as other members rejoin.
     """
     absent = {m.member_id for m in step.old.members if m.awaiting_join is None}
-    ends = "rebalance/complete" in step.fired
+    ends = "rebalance/complete" in step.applied
     return ends and any(m.member_id in absent for m in step.new.members)
 
 
@@ -147,7 +147,7 @@ def _unwritten_group_removed(step: CheckedStep) -> bool:
     If a rejected commit created the group and no record of the group was written, the group is
     removed with its members, and their parked requests get no response.
     """
-    return step.old.unwritten and "log/group-forgotten" in step.fired
+    return step.old.not_persisted and "log/group-rolled-back" in step.applied
 
 
 @known_violation(
@@ -210,7 +210,7 @@ def _group_expires(step: CheckedStep) -> bool:
 @known_violation("fencing", sources={"4.1": "GroupMetadataManager.java:7933 at 4.1"})
 def _pending_id_dropped(step: CheckedStep) -> bool:
     """LeaveGroup with a pending member id drops that id and does not check the instance id."""
-    return "leave/pending-member" in step.fired
+    return "leave/pending-member" in step.applied
 
 
 KNOWN_VIOLATIONS: Final = tuple(

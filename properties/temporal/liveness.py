@@ -15,12 +15,12 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from typing import Final, NamedTuple, TypeVar
 
+from groupcheck.model.classic.exploring.group_graph import STATE_CHANGES
+from groupcheck.model.classic.state import Advance, Group
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.lasso import MarkedStep, Marks, fair_cycle
-from groupcheck.model.exploring.projection import MAKES
-from groupcheck.model.state import Advance, Group
-from groupcheck.model.step import Profile
 from groupcheck.model.vocabulary import GroupState, LeaveGroupRequest
 from groupcheck.properties.temporal.known_violations import known_violations
 from groupcheck.properties.temporal.property import Liveness, Violation
@@ -175,7 +175,7 @@ def pending(step: CheckedStep, names: Mapping[str, str]) -> Iterator[Pending]:
 def _stays_in(state: GroupState, step: CheckedStep) -> Iterator[str]:
     """The group, if it stays in the state and has not left it during the step."""
     stays = step.old.state is state and step.new.state is state
-    if stays and not any(rule in MAKES for rule in step.fired):
+    if stays and not any(rule in STATE_CHANGES for rule in step.applied):
         yield GROUP
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 
-from groupcheck.model.state import Coordinator, Group, Member
-from groupcheck.model.step import Outcome
+from groupcheck.model.classic.state import Coordinator, Group, Member
+from groupcheck.model.classic.step import Outcome
 from groupcheck.model.vocabulary import GroupState, GroupView, Response
 from groupcheck.properties.compare import UNREVEALED
 from groupcheck.properties.findings.finding import Finding
@@ -54,7 +54,7 @@ def _checked_step(
     profile = finding.sequence.model
     given = finding.sequence.steps[-1]
     return CheckedStep(
-        -1, before, given, outcome.coordinator, responses, outcome.fired, profile, finding.config
+        -1, before, given, outcome.coordinator, responses, outcome.applied, profile, finding.config
     )
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from inspect import getdoc
 from typing import Any, NamedTuple
 
+from groupcheck.model.classic.state import Group
 from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.model.state import Group
 from groupcheck.properties.temporal.step import CheckedStep
 
 

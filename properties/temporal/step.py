@@ -7,10 +7,8 @@ from itertools import chain, groupby
 from operator import attrgetter
 from typing import Final, NamedTuple
 
-from groupcheck.model.config import Config
-from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.model.state import (
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.state import (
     Append,
     Configure,
     Coordinator,
@@ -28,8 +26,10 @@ from groupcheck.model.state import (
     StaticAppend,
     Unload,
 )
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input, successors
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input, successors
+from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.vocabulary import (
     DeleteGroupsResponse,
     ErrorCode,
@@ -61,7 +61,7 @@ class CheckedStep(NamedTuple):
     given: Input
     after: Coordinator
     responses: tuple[Response, ...]
-    fired: tuple[str, ...]
+    applied: tuple[str, ...]
     profile: Profile
     config: Config
 
@@ -113,9 +113,9 @@ def checked_steps_of(space: StateSpace, node: int) -> Iterator[CheckedStep]:
     instance, before = space.instance, space.nodes[node]
     profile, config = instance.profile, instance.config
     for given, _ in groupby(space.edges[node], key=attrgetter("given")):
-        for after, responses, fired, _ in successors(before, given, profile, config):
+        for after, responses, applied, _ in successors(before, given, profile, config):
             if instance.admits(after):
-                yield CheckedStep(node, before, given, after, responses, fired, profile, config)
+                yield CheckedStep(node, before, given, after, responses, applied, profile, config)
 
 
 def node_of(space: StateSpace, after: Coordinator) -> tuple[int, dict[str, str]]:
@@ -123,8 +123,8 @@ def node_of(space: StateSpace, after: Coordinator) -> tuple[int, dict[str, str]]
     number = space.numbers.get(after)
     if number is not None:
         return number, {}
-    frame = space.canonical(after)
-    return space.numbers[frame.node], frame.names
+    form = space.canonical(after)
+    return space.numbers[form.node], form.names
 
 
 def transition_of(space: StateSpace, step: CheckedStep) -> TransitionReference:
@@ -148,7 +148,7 @@ def waiting(state: Coordinator) -> set[int]:
 
 def orphaned_joins(state: Coordinator) -> set[int]:
     """The JoinGroups of static members that wait for an append although the group was unloaded."""
-    entries = (e.outlived for e in state.appends if isinstance(e, StaticAppend))
+    entries = (e.after_unload for e in state.appends if isinstance(e, StaticAppend))
     return {each[0] for each in entries if each is not None}
 
 

@@ -68,7 +68,7 @@ def saved(tmp_path_factory: pytest.TempPathFactory) -> ResultRecord:
     folder = tmp_path_factory.mktemp("port")
     (folder / "my_port.py").write_text(PORT, encoding="utf-8")
     watched = ("--code", "my_port.py", "--report", "report")
-    done = _verify("python:my_port:Port", folder, "--examples", "5", "--walks", "5", *watched)
+    done = _verify("python:my_port:Port", folder, "--examples", "1", "--walks", "1", *watched)
     assert (done.returncode, "groupcheck: " in done.stderr) == (0, False), done  # maybe progress
     assert "my_port.py: Port.forgotten: never line 27" in done.stdout
     return read(folder / "report")

@@ -37,7 +37,7 @@ def test_a_deviation_that_is_fixed_is_said_and_one_without_a_file_is_written(
         "body": {"groups": ["group"]},
     }
     entry = {
-        "deviation": "there were no rule `heartbeat/alive`",
+        "deviation": "rule `heartbeat/alive` did not exist",
         "edit": {"edit": "drop-rule", "rule": "heartbeat/alive"},
         "rules": [],
         "id": "01234567",
@@ -47,7 +47,7 @@ def test_a_deviation_that_is_fixed_is_said_and_one_without_a_file_is_written(
     file = _file(tmp_path / "known.json", [entry])
     status, out, _ = _verify(capsys, "--deviations", file)
     assert status == 0
-    assert "fixed      no longer as if there were no rule `heartbeat/alive`\n" in out
+    assert "fixed      no longer as if rule `heartbeat/alive` did not exist\n" in out
     new = tmp_path / "new.json"
     assert _verify(capsys, "--deviations", new)[0] == 0
     assert json.loads(new.read_text(encoding="utf-8"))["deviations"] == []

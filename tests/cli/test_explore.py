@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model import profiles
+from groupcheck.model.classic import profiles
+from groupcheck.model.classic.exploring import exploration
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import ReplaceEffects
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.exploring import exploration
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.step import Profile
 
 QUICK = ["--members", "1", "--instance", "metadata"]
 
 
 def test_the_result_is_printed_as_json_when_asked(printed: Callable[..., str]) -> None:
-    result = json.loads(printed("explore", "--json", "--no-symmetry", *QUICK))
+    result = json.loads(printed("explore", "--json", "--no-symmetry", *QUICK))["exploration"]
     assert result["symmetry"] is False
     (instance,) = result["instances"]
     assert instance["name"] == "metadata"
@@ -83,7 +83,7 @@ def test_an_expected_violation_is_printed_and_is_no_error(printed: Callable[...,
     assert (
         "The property completing-ends is violated in membership:\nproperty   A group leaves" in out
     )
-    assert "     and steps 3 to 4 repeat forever\nexpected " in out
+    assert "\n           steps 3 to 4 repeat forever\n           expected: " in out
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(
@@ -103,8 +103,8 @@ def test_features_make_one_instance(printed: Callable[..., str]) -> None:
 
 
 def test_distinct_generations_make_more_states(printed: Callable[..., str]) -> None:
-    one = json.loads(printed("explore", "--json", *QUICK))
-    three = json.loads(printed("explore", "--json", "--generations", "3", *QUICK))
+    one = json.loads(printed("explore", "--json", *QUICK))["exploration"]
+    three = json.loads(printed("explore", "--json", "--generations", "3", *QUICK))["exploration"]
     assert (one["generations"], three["generations"]) == (1, 3)
     assert one["instances"][0]["states"] < three["instances"][0]["states"]
 

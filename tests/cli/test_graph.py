@@ -9,9 +9,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from groupcheck.model.exploring import exploration
-from groupcheck.model.exploring.projection import merged, project
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.exploring import exploration
+from groupcheck.model.classic.exploring.group_graph import group_graph_of, merged
+from groupcheck.model.classic.profiles import PROFILES
 from support.economy import slow_if
 from support.spaces import explored, whole
 
@@ -28,7 +28,7 @@ def _explored_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def _arrows(profile: str) -> dict[tuple[str, str], set[str]]:
     """The arrows of the model with their rules."""
     names = ("membership", "metadata", "storing")
-    arrows = merged([project(explored(profile, name)) for name in names]).arrows
+    arrows = merged([group_graph_of(explored(profile, name)) for name in names]).arrows
     return {(str(arrow.source), str(arrow.target)): set(why) for arrow, why in arrows.items()}
 
 

@@ -84,7 +84,7 @@ Required next, but not allowed:
 
 Expected from Apache Kafka 2.7.2:
   request 2, coming next, is answered: REBALANCE_IN_PROGRESS (27)
-    because a rebalance is being prepared, and the member has to join it [GroupCoordinator.scala:650]
+    because a rebalance is being prepared, and the member has to rejoin [GroupCoordinator.scala:650]
 
 tolerances: a timer may fire up to 0 ms late, never early; an answer that is missing after 30 ms was not sent
 """,  # noqa: E501 - as it is printed
@@ -112,11 +112,7 @@ tolerances: a timer may fire up to 0 ms late, never early; an answer that is mis
     ],
 )
 def test_a_timer_fires_late_within_the_tolerance_and_never_early(
-    beaten: tuple[int, int],
-    late_ms: int,
-    error: int,
-    status: int,
-    history: Callable[..., Any],
+    beaten: tuple[int, int], late_ms: int, error: int, status: int, history: Callable[..., Any]
 ) -> None:
     start_ms, end_ms = beaten
     answer = response(2, end_ms, {"errorCode": error})
@@ -137,9 +133,7 @@ def test_a_timer_fires_late_within_the_tolerance_and_never_early(
     ids=["parked", "due-within-the-slack", "due", "due-at-once", "unknown", "not-seen"],
 )
 def test_silence_is_an_observation_and_an_unseen_response_is_none(
-    lines: tuple[Line, ...],
-    status: int,
-    history: Callable[..., Any],
+    lines: tuple[Line, ...], status: int, history: Callable[..., Any]
 ) -> None:
     assert history((OPEN, *lines)).status == status
 

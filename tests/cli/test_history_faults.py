@@ -69,11 +69,7 @@ def fault(name: str, start_ms: float, end_ms: float | None = None, **more: Any) 
     ],
 )
 def test_an_offset_expires_in_a_cleanup_and_at_no_other_time(
-    late_ms: int,
-    cleaned: tuple[float, float],
-    found: int,
-    status: int,
-    history: Callable[..., Any],
+    late_ms: int, cleaned: tuple[float, float], found: int, status: int, history: Callable[..., Any]
 ) -> None:
     cleanup = fault("cleanup", *cleaned)
     lines = [opening(), *commit(1, 0, 5), cleanup, *fetch(2, 2 * MINUTE_MS, found)]

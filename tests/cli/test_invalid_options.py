@@ -64,6 +64,7 @@ MESSAGES: Final = {
     "serve --config group.max.session.timeout.ms=x": "is a number from 0 to 2147483647",
     "serve --record /nonexistent/file": "cannot record to /nonexistent/file: No such file",
     "verify": "the following arguments are required: PORT",
+    "verify builtin --side-by-side 2": "--side-by-side is for programs (exec:)",
     "verify builtin --members four": "'four' is not a whole number from 1 to 3",
     "verify builtin --members 4": "'4' is not a whole number from 1 to 3",
     "verify builtin --steps 0": "'0' is not a whole number from 1 to 10000",

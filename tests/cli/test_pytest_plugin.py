@@ -66,9 +66,7 @@ def test_the_result_with_xdist_is_the_same(repository: pytest.Pytester) -> None:
 
 
 @pytest.mark.slow
-def test_a_failing_test_prints_the_finding_without_a_traceback(
-    repository: pytest.Pytester,
-) -> None:
+def test_a_failing_test_prints_the_finding_without_a_traceback(repository: pytest.Pytester) -> None:
     result = run(repository, f"--groupcheck-port={FAULTY}", "--junit-xml=junit.xml", *FOLLOWERS)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
@@ -112,9 +110,7 @@ def test_findings_are_written_to_the_report_directory(repository: pytest.Pyteste
 
 
 @pytest.mark.slow
-def test_an_expected_finding_is_an_xfail_with_its_reason(
-    repository: pytest.Pytester,
-) -> None:
+def test_an_expected_finding_is_an_xfail_with_its_reason(repository: pytest.Pytester) -> None:
     repository.makeini(
         f"""
         [pytest]

@@ -17,9 +17,7 @@ def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 
 @pytest.mark.slow
-def test_a_feature_in_the_ini_file_is_skipped_with_its_reason(
-    repository: pytest.Pytester,
-) -> None:
+def test_a_feature_in_the_ini_file_is_skipped_with_its_reason(repository: pytest.Pytester) -> None:
     repository.makeini(
         """
         [pytest]
@@ -44,9 +42,7 @@ def test_a_feature_in_the_ini_file_is_skipped_with_its_reason(
     result.stdout.fnmatch_lines(["skipped    crashes: not yet"])
 
 
-def test_a_marker_of_a_fixture_parameter_skips_a_feature(
-    repository: pytest.Pytester,
-) -> None:
+def test_a_marker_of_a_fixture_parameter_skips_a_feature(repository: pytest.Pytester) -> None:
     repository.makeconftest(
         """
         import pytest
@@ -72,9 +68,7 @@ def test_a_marker_of_a_fixture_parameter_skips_a_feature(
     )
 
 
-def test_the_markers_are_listed_and_one_selects_the_suite(
-    repository: pytest.Pytester,
-) -> None:
+def test_the_markers_are_listed_and_one_selects_the_suite(repository: pytest.Pytester) -> None:
     result = repository.runpytest_inprocess("--markers")
     result.stdout.fnmatch_lines(
         ["@pytest.mark.groupcheck: *", "@pytest.mark.no_static_members(reason=None): *"]
@@ -90,9 +84,7 @@ def test_an_unknown_feature_is_a_usage_error(usage_error: Callable[..., str]) ->
 
 
 @pytest.mark.slow
-def test_the_coverage_of_all_processes_is_added_to_a_file(
-    repository: pytest.Pytester,
-) -> None:
+def test_the_coverage_of_all_processes_is_added_to_a_file(repository: pytest.Pytester) -> None:
     path = repository.path / "coverage.json"
     options = ("--groupcheck-port=builtin", "--groupcheck-coverage=coverage.json", "-k")
     result = run(repository, *options, "heartbeat", "-n2")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import json
+import lzma
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,9 +15,9 @@ import pytest
 
 import groupcheck
 from groupcheck.cli import main
-from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
-from groupcheck.model.state import Advance, HoldAppends
-from groupcheck.model.transition import Input
+from groupcheck.model.classic.instances.inputs import GROUP_ID, NOBODY, OTHER_TOPIC, TOPIC
+from groupcheck.model.classic.state import Advance, HoldAppends
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -23,7 +25,9 @@ from groupcheck.model.vocabulary import (
     Protocol,
     Request,
 )
-from groupcheck.properties.sequence import Sequence, dump
+from groupcheck.properties.sequence import Sequence, dump, step_message
+from groupcheck.reports.record_file import read as read_saved
+from support.serving import Served
 
 JOIN = Request(
     1, 3, JoinGroupRequest(GROUP_ID, 10_000, 20_000, protocols=(Protocol("range", b""),))
@@ -84,11 +88,7 @@ def replay(run: Callable[..., Any], tmp_path: Path) -> Callable[[str, str], tupl
         pytest.param(
             _trace(HEARTBEAT),
             "exec:cat",
-            (
-                2,
-                "",
-                f"groupcheck: exec:cat cannot be opened: {UNKNOWN_TYPE}\n",
-            ),
+            (2, "", f"groupcheck: exec:cat cannot be opened: {UNKNOWN_TYPE}\n"),
             id="the port cannot be opened",
         ),
         pytest.param(
@@ -197,3 +197,80 @@ def test_check_trace_fails_without_a_verdict(
 def test_check_trace_warns_of_unsupported_steps() -> None:
     with pytest.warns(UserWarning, match=f"^{OMISSION}$"):
         groupcheck.check_trace(_trace(*FETCHES, HoldAppends(), HEARTBEAT), HEARTBEATS_ONLY)
+
+
+RECORDED = {
+    "type": "open",
+    "trace": 1,
+    "profile": "2.7",
+    "config": {},
+    "recorded": {"port": "kafka:2.7", "lateMs": 1_000, "earlyMs": 50},
+}
+
+
+def _recorded(*errors: int) -> str:
+    """Recorded tests, each of a Heartbeat with this error."""
+    done = {"type": "done", "elapsedMs": 1}
+    tests = (
+        [RECORDED, step_message(HEARTBEAT), {"type": "response", "id": 3, "body": body}, done]
+        for body in ({"errorCode": error} for error in errors)
+    )
+    return "".join(json.dumps(line) + "\n" for test in tests for line in test)
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "jsonl.xz"])
+def test_recorded_tests_are_checked_up_to_the_first_finding(
+    tmp_path: Path, run: Callable[..., Any], suffix: str
+) -> None:
+    path = tmp_path / f"tests.{suffix}"
+    compressed = lzma.compress if suffix.endswith(".xz") else bytes
+    path.write_bytes(compressed(_recorded(25, 25).encode()))
+    done = run("replay", path)
+    checked = "checked    2 steps of 2 tests of kafka:2.7 against Apache Kafka 2.7.2"
+    assert done == (0, f"2 steps, each answered as Kafka would\n{checked}\n", "")
+    path.write_bytes(compressed(_recorded(25, 22, 25).encode()))
+    done = run("replay", path, "--save", tmp_path / "saved.json")
+    finding, *_, last = done.out.splitlines()
+    assert (done.status, done.err) == (1, "")
+    assert ": test 2: differs from" in finding
+    assert finding.endswith(": ILLEGAL_GENERATION (22) instead of UNKNOWN_MEMBER_ID (25)")
+    assert last == checked
+    saved = read_saved(tmp_path / "saved.json")
+    assert (saved.conforms, saved.steps, saved.lines) == (False, 2, (last,))
+
+
+def test_recorded_tests_that_cannot_be_read_are_one_line(
+    tmp_path: Path, error: Callable[..., str]
+) -> None:
+    path = tmp_path / "tests.jsonl"
+    path.write_text(_recorded(25).replace('{"type": "done", "elapsedMs": 1}\n', ""))
+    assert error("replay", path) == f"groupcheck: {path}: the last step of a test has no 'done'\n"
+    path.write_text(_recorded(25).replace('"2.7"', '"9.9"'))
+    assert error("replay", path).startswith(f"groupcheck: {path}:1: unknown profile '9.9' (known: ")
+    compressed = tmp_path / "tests.jsonl.xz"
+    compressed.write_text(_recorded(25))
+    unsupported = "Input format not supported by decoder"
+    assert error("replay", compressed) == f"groupcheck: {compressed}: {unsupported}\n"
+
+
+@pytest.mark.slow  # on a real clock
+@pytest.mark.parametrize("several", [(), ("--sequences", 12, "--side-by-side", 6)])
+def test_what_verify_records_of_a_broker_is_allowed_when_it_is_replayed(
+    tmp_path: Path, run: Callable[..., Any], several: tuple[object, ...]
+) -> None:
+    path = tmp_path / "tests.jsonl.xz"
+    with Served((TOPIC, 1), (OTHER_TOPIC, 1)) as server:
+        options = ("--examples", 12, "--steps", 12, "--members", 1, "--record", path)
+        done = run("verify", f"kafka://{server.address}", *options, *several)
+    assert (done.status, done.err) == (0, "")
+    ran = re.search(r"^ran +(\d+) sequences, (\d+) steps", done.out, re.MULTILINE)
+    assert ran is not None
+    done = run("replay", path)
+    assert (done.status, done.err) == (0, "")
+    assert f"checked    {ran[2]} steps of {ran[1]} tests of kafka://" in done.out
+
+
+def test_tests_in_virtual_time_are_not_recorded(tmp_path: Path, error: Callable[..., str]) -> None:
+    refused = "--record is for live brokers: other ports repeat a run with its --seed\n"
+    assert error("verify", "builtin", "--record", tmp_path / "tests").endswith(refused)
+    assert not (tmp_path / "tests").exists()

@@ -13,9 +13,10 @@ import msgspec
 import pytest
 from jsonschema import Draft202012Validator
 
-from groupcheck.model.exploring.exploration import Settings
-from groupcheck.model.exploring.exploration import run as explore
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.exploring.exploration import Settings
+from groupcheck.model.classic.exploring.exploration import run as explore
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.pipeline.history_replay import FindingRow
 from groupcheck.properties.progress import silent
 from groupcheck.properties.temporal.counterexamples import (
     PROPERTIES,
@@ -24,6 +25,7 @@ from groupcheck.properties.temporal.counterexamples import (
 )
 from groupcheck.reports.command_records import Took, check_record
 from groupcheck.reports.exploration_record import explore_record
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import MalformedResultError, as_text, read
 from support.browser import browser
@@ -55,19 +57,6 @@ class Port:
 """
 
 
-class Row(NamedTuple):
-    """A row of the pipeline."""
-
-    group_id: str
-    source: str
-    session: int
-    line: int
-    recording: str | None
-    left_out: int | None
-    kind: str
-    reason: str
-
-
 class Read(NamedTuple):
     """The input of the pipeline, counted."""
 
@@ -86,6 +75,7 @@ DONE: Final[Mapping[str, Any]] = {
     "rejected": 2,
     "undecided": 1,
     "events": 80,
+    "engine": "spark",
     "events_checked": 70,
     "findings": (),
     "reasons": (("it was there before", 1),),
@@ -94,7 +84,7 @@ DONE: Final[Mapping[str, Any]] = {
     "explored_and_covered": 10,
     "rebalancing": (("g1", 4, "member joins"),),
     "read": Read(),
-    "lanes": (
+    "timeline": (
         {
             "source": "a.log",
             "session": 0,
@@ -114,7 +104,7 @@ DONE: Final[Mapping[str, Any]] = {
     ),
 }
 LINES = [
-    (Row(f"g{n}", "a.log", 0, n, None, None, "no such line", f"a.log:{n}: \x1b"), None)
+    (FindingRow(f"g{n}", "a.log", 0, n, None, None, "no such line", f"a.log:{n}: \x1b"), None)
     for n in (1, 2)
 ]
 
@@ -161,7 +151,7 @@ def replayed(
     (tmp_path / "agreeing.py").write_text(AGREES)
     monkeypatch.syspath_prepend(str(tmp_path))
     saved, out = replay(BEAT, "python:agreeing:Port", status=1)
-    assert saved.findings[0].text == out
+    assert finding_text(saved.findings[0]) == out
     return cast("ResultRecord", saved)
 
 
@@ -203,7 +193,7 @@ def test_a_replay_on_a_port_has_every_format_of_a_finding(
 ) -> None:
     (finding,) = replayed.findings
     converted = formats(replayed)
-    assert finding.text in converted.printed
+    assert finding_text(finding) in converted.printed
     assert "verdict    diverges from Apache Kafka 2.7.2: 1 finding\n" in converted.printed
     assert "\n::error title=groupcheck%3A differs from Apache Kafka 2.7.2" in converted.printed
     assert "```mermaid" in converted.markdown
@@ -242,8 +232,8 @@ def test_a_finding_in_a_recording_has_no_port_and_no_pytest_file(
 ) -> None:
     saved, out = replay(WRONG, status=1)
     (finding,) = saved.findings
-    assert finding.text == out
-    assert out.startswith("In group 'group':\n")
+    assert finding_text(finding) == out
+    assert f"Finding {finding.id}: group 'group': differs from" in out
     formats(saved)
     names = {each.name.partition(finding.id)[0] for each in (tmp_path / "out").iterdir()}
     assert names == {"result.json", "index.html", "junit.xml", "finding_"}
@@ -271,23 +261,24 @@ def test_an_exploration_has_its_instances_properties_and_arrows_in_every_format(
     options = ["--members", "1", "--instance", "metadata", "--json", "--save", path]
     values = json.loads(printed("explore", *options))
     saved = read(path)
-    assert json.loads(as_text(saved))["exploration"].items() <= values.items()
+    assert json.loads(as_text(saved)) == values
     converted = formats(saved)
     assert "reached    all 288 transitions" in converted.printed
-    assert converted.printed.endswith("verdict    no errors in the model of Apache Kafka 2.7.2\n")
+    assert "verdict    no errors in the model of Apache Kafka 2.7.2\n" in converted.printed
     assert 'name="metadata/1"' in converted.junit
-    assert converted.junit.count('classname="groupcheck.properties"') == len(PROPERTIES)
+    held = converted.junit.count('classname="groupcheck.properties"')
+    assert held + len(saved.findings) == len(PROPERTIES)
     assert "24 states" in converted.badge
     assert "State graph" in converted.html
     assert "sync/leader-completing" in converted.html
 
 
-def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_none(
+def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_known(
     broken: Counterexample, tmp_path: Path, formats: Callable[..., Formats]
 ) -> None:
     known = _explored([broken])
     assert known.conforms
-    assert known.findings == ()
+    assert [finding.known for finding in known.findings] == [True]
     saved = _explored([broken._replace(known=None)], torn=True)
     violation, error = saved.findings
     assert violation.property
@@ -313,7 +304,8 @@ def test_a_check_has_its_groups_in_every_format(
     converted = formats(saved)
     assert "groups     9: 6 accepted, 2 rejected, 1 undecided\n" in converted.printed
     assert converted.printed.startswith(
-        "group 'g1' at a.log:1: \\x1b\n\ncheck      a.log, checked against the Kafka"
+        f"Finding {saved.findings[0].id}: group 'g1' at a.log:1: \\x1b\n\n"
+        "check      a.log, checked against the Kafka"
     )
     assert "rejected   group 'g2' at a.log:2: \\x1b\n" in converted.printed
     assert "9 groups, 2 rejected" in converted.badge

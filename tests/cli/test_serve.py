@@ -99,5 +99,5 @@ def test_serve_without_its_extra_prints_the_packages_to_install(
         if name.startswith((ours, "groupcheck.implementation.log", package)):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, package, None)
-    line = f"groupcheck: serve needs the package {package}: pip install 'groupcheck[serve]'\n"
+    line = f"groupcheck: this needs the package {package}: pip install 'groupcheck[serve]'\n"
     assert error("serve") == line

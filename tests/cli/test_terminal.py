@@ -95,10 +95,7 @@ def test_environment_variables_disable_or_force_colours(
         (GREEN, "verdict    no errors in the model of Apache Kafka 2.7.2"),
         (GREEN, "verdict    3 steps of 2 groups, each answered as Kafka would"),
         (GREEN, "groups     10: 10 accepted, 0 rejected, 0 undecided"),
-        (
-            GREEN,
-            "1 operation of 1 group: every group has an order that Kafka allows",
-        ),
+        (GREEN, "1 operation of 1 group: every group has an order that Kafka allows"),
         (RED, "verdict    interrupted; 1 finding so far, possibly not minimal"),
         (RED, "verdict    2 findings in the model of Apache Kafka 2.7.2"),
         (RED, "verdict    1,021 groups: 1,000 accepted, 20 rejected, 1 undecided"),

@@ -67,7 +67,10 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-SLOW = {"code.md", "explore.md", "generators.md", "pytest.md", "reports.md", "start.md"}
+SLOW = {
+    *("coverage.md", "explore.md", "pytest.md", "reports.md", "start.md"),
+    *("verify.md", "write-a-specification.md"),
+}
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,7 @@ RETIRED: Final = {
     r"heirs?": "successor member",
     r"bur(?:y|ies|ied)": "mark dead",
     r"ghosts?": "orphaned timer",
+    r"borne": "named",
     r"nameless": "empty group id",
     r"anew": "again, restarts",
     r"dimly": "partially observed",
@@ -61,6 +62,13 @@ RETIRED: Final = {
     r"retrace": "reconstruct",
     r"pulse": "health check",
     r"keeper": "supervisor",
+    r"upkeep": "maintenance",
+    r"unsound": "invalid",
+    r"survivors?": "retained records",
+    r"legs?": "cycle edge",
+    r"hops?": "transition",
+    r"at a glance": "literally, quickly",
+    r"by heart": "precomputed",
     r"calm|peace": "steady-state fast path",
     r"thaw": "restore",
     r"tallied": "aggregated",
@@ -68,6 +76,10 @@ RETIRED: Final = {
     r"put to the test": "tested",
     r"of no account": "ignored",
     r"over and above": "in addition to",
+    r"gates?": "precondition check",
+    r"prolong(?:s|ed|ing)?": "extend",
+    r"stor(?:y|ies)": "the text of a finding",
+    r"\w+_in_words": "a name that ends in _text or _lines",
 }
 
 # Phrases with such a word that are right: Kafka's names and texts, ids of the model, ordinary uses.

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.bodies import (
     MalformedBodyError,
     camel,
@@ -16,19 +17,9 @@ from groupcheck.model.bodies import (
     decode_response,
     encode,
 )
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import (
-    REQUESTS,
-    RESPONSES,
-    ErrorCode,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-    MemberResponse,
-    OffsetFetchRequest,
-)
+from groupcheck.model.vocabulary import ErrorCode, MemberIdentity
 
 VERSIONS = PROFILES["2.7"].max_versions
 
@@ -50,24 +41,24 @@ def _values(hint: Any) -> st.SearchStrategy[Any]:
     return st.none() | _values(get_args(hint)[0])
 
 
-@pytest.mark.parametrize("api", REQUESTS)
+@pytest.mark.parametrize("api", kafka.REQUESTS)
 @given(data=st.data())
 def test_a_request_is_read_back_from_its_json(api: str, data: st.DataObject) -> None:
     version = data.draw(st.integers(0, VERSIONS[api]))
-    request = trim(data.draw(_values(REQUESTS[api])), version)
-    if isinstance(request, LeaveGroupRequest) and version < 3:
-        request = LeaveGroupRequest(request.group_id, (MemberIdentity("m"),))
-    if isinstance(request, OffsetFetchRequest) and version < 2:
+    request = trim(data.draw(_values(kafka.REQUESTS[api])), version)
+    if isinstance(request, kafka.LeaveGroupRequest) and version < 3:
+        request = kafka.LeaveGroupRequest(request.group_id, (MemberIdentity("m"),))
+    if isinstance(request, kafka.OffsetFetchRequest) and version < 2:
         request = request._replace(topics=request.topics or ())
     body = json.loads(json.dumps(encode(request, version)))
     assert decode_request(api, version, body) == request
 
 
-@pytest.mark.parametrize("api", RESPONSES)
+@pytest.mark.parametrize("api", kafka.RESPONSES)
 @given(data=st.data())
 def test_a_response_is_read_back_from_its_json(api: str, data: st.DataObject) -> None:
     version = data.draw(st.integers(0, VERSIONS[api]))
-    response = trim(data.draw(_values(RESPONSES[api])), version)
+    response = trim(data.draw(_values(kafka.RESPONSES[api])), version)
     body = json.loads(json.dumps(encode(response, version)))
     assert decode_response(api, version, body) == response
 
@@ -77,20 +68,20 @@ def test_field_names_are_those_of_kafkas_definitions() -> None:
 
 
 def test_a_version_has_only_its_own_fields() -> None:
-    body = encode(JoinGroupResponse(ErrorCode.NONE, protocol_type="consumer"), 6)
+    body = encode(kafka.JoinGroupResponse(ErrorCode.NONE, protocol_type="consumer"), 6)
     assert "protocolType" not in body
     assert body["protocolName"] == ""
 
 
 def test_leader_gets_skip_assignment_from_version_9_on() -> None:
-    answer = JoinGroupResponse(ErrorCode.NONE, skip_assignment=True)
+    answer = kafka.JoinGroupResponse(ErrorCode.NONE, skip_assignment=True)
     assert encode(answer, 9)["skipAssignment"] is True
     assert "skipAssignment" not in encode(answer, 8)
 
 
 def test_leave_group_before_version_3_has_the_error_of_its_only_member() -> None:
     error = ErrorCode.UNKNOWN_MEMBER_ID
-    left = LeaveGroupResponse(ErrorCode.NONE, (MemberResponse("m", None, error),))
+    left = kafka.LeaveGroupResponse(ErrorCode.NONE, (kafka.MemberResponse("m", None, error),))
     assert encode(left, 2) == {"errorCode": 25}
     assert encode(left, 3)["errorCode"] == 0
 

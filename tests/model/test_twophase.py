@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any, Final
 
@@ -66,8 +65,7 @@ def test_tlc_accepts_the_text_and_reports_these_counts(managers: int, tmp_path: 
     config = (FOLDER / "TwoPhase.cfg").read_text(encoding="utf-8")
     config = re.sub(r"RM = .*", f"RM = {{{names}}}", config)
     (tmp_path / "TwoPhase.cfg").write_text(config, encoding="utf-8")
-    command = [tla.java(), *tla.SHORT, "-cp", str(tla.JAR), "tlc2.TLC", "-deadlock", "TwoPhase.tla"]
-    out = subprocess.run(command, capture_output=True, text=True, check=False, cwd=tmp_path).stdout
+    out = tla.run("tlc2.TLC", "-deadlock", "TwoPhase.tla", cwd=tmp_path)
     assert "No error has been found" in out
     counts = re.search(
         r"^(\d+) states generated, (\d+) distinct.*?search is (\d+)", out, re.DOTALL | re.MULTILINE
@@ -108,9 +106,7 @@ def test_the_counterexample_of_an_invariant_is_a_shortest_path(space: StateSpace
     assert str(inputs[-1]) == "decide"
 
 
-def test_the_terminal_states_are_all_aborted_or_all_committed(
-    space: StateSpace,
-) -> None:
+def test_the_terminal_states_are_all_aborted_or_all_committed(space: StateSpace) -> None:
     graph = StateGraph(space)
     assert graph.unreachable() == []
     # After Abort all are aborted, whether they had prepared or not; after Commit all committed.

@@ -1,4 +1,4 @@
-"""One Spark session for all tests of the pipeline, and each automaton made once for all."""
+"""One Spark session for all tests of the pipeline."""
 
 from __future__ import annotations
 
@@ -27,27 +27,7 @@ def spark() -> Iterator[SparkSession]:
     }
     with session("local[2]", settings) as started:
         yield started
-    _let_go()
-
-
-@pytest.fixture(scope="session", autouse=True)
-def automata() -> Iterator[None]:
-    """The processes of a run share the automata of logs and of the offsets topic."""
-    from groupcheck.pipeline.logs import automaton  # noqa: PLC0415 - it may be left out
-    from groupcheck.pipeline.offsets_topic import appends  # noqa: PLC0415
-    from support.spaces import shared  # noqa: PLC0415
-
-    shown, records = automaton._all_shown, appends.appends
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            automaton,
-            "_all_shown",
-            lambda profile: iter(shared(f"logs of {profile.name}", lambda: list(shown(profile)))),
-        )
-        patch.setattr(
-            appends, "appends", lambda name: shared(f"appends of {name}", lambda: records(name))
-        )
-        yield
+    _close_sockets()
 
 
 def pytest_itemcollected(item: pytest.Item) -> None:
@@ -59,10 +39,10 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 def sockets() -> Iterator[None]:
     """Close what py4j leaves open before the tests of another module run."""
     yield
-    _let_go()
+    _close_sockets()
 
 
-def _let_go() -> None:
+def _close_sockets() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         gc.collect()

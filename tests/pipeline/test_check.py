@@ -1,11 +1,17 @@
-"""`ingest` and `check` on Spark: each wrong response is a finding, and nothing else is."""
+"""`check`, in this process and on Spark, and `ingest`: each wrong response is a finding."""
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
@@ -19,67 +25,69 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
-from pyspark.testing import assertDataFrameEqual, assertSchemaEqual  # noqa: E402
+import pyarrow.parquet as pq  # noqa: E402
 
+from groupcheck.cli import check as cli_check  # noqa: E402
 from groupcheck.cli import spark as cli_spark  # noqa: E402
-from groupcheck.pipeline import schemas  # noqa: E402
-from groupcheck.pipeline.check import MOST_GROUPS  # noqa: E402
-from groupcheck.pipeline.errors import plainly  # noqa: E402
+from groupcheck.cli.exit_status import CommandError  # noqa: E402
+from groupcheck.pipeline import check, schemas  # noqa: E402
+from groupcheck.pipeline.errors import summarised  # noqa: E402
+from groupcheck.pipeline.summary import MOST_GROUPS  # noqa: E402
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
 
-pytestmark = [
-    # Some versions' pyspark.testing imports pandas-on-Spark, which is not used here.
-    pytest.mark.filterwarnings("ignore:'PYARROW_IGNORE_TIMEZONE':UserWarning"),
-]
-
+HERE = Path(__file__).parent
 GROUPS, VIOLATIONS = 24, 4
+CHECKED = ("verdicts", "findings", "transitions", "rebalances", "states", "offsets")
 
 
 class Run(NamedTuple):
-    """Recordings, the folders of ingest and check, and what was printed."""
+    """Recordings, the tables of a check in this process, and what it printed."""
 
     made: Made
     sources: Path
-    events: Path
     report: Path
     printed: dict[str, Any]
-    spark: SparkSession
 
     @property
     def page(self) -> str:
         return (self.report.parent / "page.html").read_text(encoding="utf-8")
 
-    def table(self, name: str, of: str = "report") -> DataFrame:
-        where = self.report if of == "report" else self.events
-        return self.spark.read.parquet(str(where / name))
+    def rows(self, name: str) -> list[SimpleNamespace]:
+        return rows_of(self.report, name)
+
+    def verdicts(self) -> dict[str, SimpleNamespace]:
+        return {row.group_id: row for row in self.rows("verdicts")}
+
+
+def rows_of(folder: Path, name: str) -> list[SimpleNamespace]:
+    """The rows of a table in a folder."""
+    return [SimpleNamespace(**row) for row in pq.read_table(folder / name).to_pylist()]
 
 
 @pytest.fixture(scope="session")
-def run(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Recordings with a wrong response in four groups, ingested and checked by the commands."""
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Recordings with a wrong response in four groups, checked by the command."""
     directory = tmp_path_factory.mktemp("run")
-    sources, events, report = (directory / name for name in ("sources", "events", "report"))
+    sources, report = directory / "sources", directory / "report"
     sources.mkdir()
     made = recordings(sources, Wanted(GROUPS, 60, files=2, violations=VIOLATIONS, seed=1, kinds=12))
     with (sources / "recording-1.jsonl").open("ab") as file:
         file.write(b'{"type":"adv')
-    assert main(["ingest", str(sources), "--out", str(events)]) == 0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdout", out := io.TextIOWrapper(io.BytesIO(), "utf-8"))
         asked = ["--report", str(report), "--html", str(directory / "page.html"), "--json"]
         asked += ["--save", str(directory / "saved.json")]
-        assert main(["check", str(events), *asked]) == 1
+        assert main(["check", str(sources), *asked]) == 1
         out.seek(0)
         printed = json.loads(out.read())
-    return Run(made, sources, events, report, printed, spark)
+    return Run(made, sources, report, printed)
 
 
 def test_the_page_has_the_timeline_of_each_group_with_every_rebalance(run: Run) -> None:
     """They are few enough that none is left out."""
-    of = run.table("rebalances").groupBy("group_id").count().collect()
-    rebalances = {row[0]: row[1] for row in of}
+    rebalances = Counter(row.group_id for row in run.rows("rebalances"))
     assert 0 < len(rebalances) <= MOST_GROUPS
     lanes = re.findall(r"<summary><strong>(.*?)</strong>: (\d+) rebalances in", run.page)
     assert {name: int(number) for name, number in lanes} == rebalances
@@ -101,12 +109,9 @@ def test_the_saved_result_is_the_printed_one_and_makes_the_same_page(
     assert saved.command == "check"
     assert saved.check
     for name in ("groups", "accepted", "undecided", "events_checked", "transitions_covered"):
-        assert getattr(saved.check, name) == run.printed[name]
-    assert [
-        re.sub(r"[\d,]+ repeated events .*\n", "", f.text.partition("\n")[2])
-        for f in saved.findings
-    ] == [finding["text"] for finding in run.printed["findings"]]
-    assert all(finding.trace and finding.diagram for finding in saved.findings)
+        assert getattr(saved.check, name) == run.printed["check"][name]
+    assert json.loads(as_text(saved)) == run.printed
+    assert all(finding.trace and finding.steps for finding in saved.findings)
     assert main(["report", str(path), "--html", str(tmp_path / "again.html")]) == 1
     assert (tmp_path / "again.html").read_text(encoding="utf-8") == run.page
     assert capsys.readouterr().out.endswith(f"verdict    {saved.verdict}\n")
@@ -118,30 +123,26 @@ def test_the_saved_result_is_the_printed_one_and_makes_the_same_page(
     assert main(["report", str(path), "--baseline", str(path)]) == 0
 
 
-@pytest.mark.smoke
 def test_each_wrong_event_is_a_finding_and_no_other(run: Run) -> None:
     found = {
-        row.group_id: (row.source.removeprefix("file://"), row.line)
-        for row in run.table("findings").collect()
+        row.group_id: (row.source.removeprefix("file://"), row.line) for row in run.rows("findings")
     }
     assert found == run.made.violations
     assert len(found) == VIOLATIONS
-    verdicts = run.table("verdicts").groupBy("verdict").count().collect()
+    counts = Counter(row.verdict for row in run.rows("verdicts"))
     # What was being answered when the recording was torn is not known of one group.
-    counts = {row["verdict"]: row["count"] for row in verdicts}
     assert counts == {"accepted": GROUPS - VIOLATIONS - 1, "rejected": VIOLATIONS, "undecided": 1}
 
 
 def test_the_verdicts_are_those_of_replay(run: Run) -> None:
-    torn = {r.group_id for r in run.table("verdicts").where("verdict = 'undecided'").collect()}
+    verdicts = run.verdicts()
     for path in sorted(run.sources.glob("*.jsonl")):
         for recorded in load(path):
             checker = check_group(recorded)
             assert checker is not None
             finding = checker.finding
-            where = f"group_id = '{recorded.group_id}'"
-            (row,) = run.table("verdicts").where(where).collect()
-            if recorded.group_id not in torn:
+            row = verdicts[recorded.group_id]
+            if row.verdict != "undecided":  # torn
                 assert (row.verdict == "rejected") == (finding is not None)
                 assert row.reason == (finding.reason if finding else None)
                 assert row.steps == checker.steps
@@ -149,20 +150,20 @@ def test_the_verdicts_are_those_of_replay(run: Run) -> None:
 
 
 def test_a_finding_has_the_prefix_the_event_the_allowed_responses_and_the_rule(run: Run) -> None:
-    for row in run.table("findings").collect():
+    for row in run.rows("findings"):
         assert json.loads(row.seen)["errorCode"] in {16, 23, 82}
         assert [json.loads(each)["errorCode"] for each in row.allowed] == [0]
-        assert [each.rule for each in row.because] == ["heartbeat/alive"]
-        assert row.because[0].source.startswith("GroupCoordinator.scala:")
+        assert [each["rule"] for each in row.because] == ["heartbeat/alive"]
+        assert row.because[0]["source"].startswith("GroupCoordinator.scala:")
         assert row.kind == "another answer"
-        (verdict,) = run.table("verdicts").where(f"group_id = '{row.group_id}'").collect()
+        verdict = run.verdicts()[row.group_id]
         assert 0 < row.accepted == verdict.accepted < verdict.events
 
 
 def test_replay_has_the_same_finding_for_the_recording_of_a_finding(
     run: Run, tmp_path: Path
 ) -> None:
-    for row in run.table("findings").collect():
+    for row in run.rows("findings"):
         path = tmp_path / "recording.jsonl"
         path.write_text(row.recording, encoding="utf-8")
         finding = check_groups(load(path)).finding
@@ -174,56 +175,174 @@ def test_replay_has_the_same_finding_for_the_recording_of_a_finding(
 
 
 def test_the_printed_numbers_are_those_of_the_tables(run: Run) -> None:
-    printed = run.printed
+    printed, findings = run.printed["check"], run.printed["findings"]
     assert (printed["groups"], printed["rejected"]) == (GROUPS, VIOLATIONS)
-    assert printed["events"] == sum(row.events for row in run.table("verdicts").collect())
-    assert {each["group_id"] for each in printed["findings"]} == run.made.violations.keys()
-    assert all("Expected from Apache Kafka 2.7.2:" in each["text"] for each in printed["findings"])
-    transitions = run.table("transitions")
-    assert printed["transitions_covered"] == transitions.where("times > 0").count()
-    assert printed["transitions_explored"] == transitions.where("explored").count()
-    assert (
-        printed["explored_and_covered"] == transitions.where("explored and times > 0").count() > 0
-    )
+    assert printed["events"] == sum(row.events for row in run.rows("verdicts"))
+    assert {each["group_id"] for each in findings} == run.made.violations.keys()
+    assert all(each["kafka"] == "Apache Kafka 2.7.2" and each["expected"] for each in findings)
+    assert run.printed["runs"][0]["settings"]["engine"] == "python"
+    rows = run.rows("transitions")
+    assert printed["transitions_covered"] == sum(row.times > 0 for row in rows)
+    assert printed["transitions_explored"] == sum(row.explored for row in rows)
+    both = sum(row.times > 0 and row.explored for row in rows)
+    assert printed["explored_and_covered"] == both > 0
 
 
-def test_counts_add_up_and_unreadable_lines_are_in_quarantine(run: Run) -> None:
-    marker = json.loads((run.events / "_groupcheck.json").read_text(encoding="utf-8"))
-    counts = marker["counts"]
-    assert counts["read"] == counts["kept"] + counts["quarantined"] == run.made.lines + 1
-    (row,) = run.table("quarantine", "events").collect()
-    assert (row.line, row.reason, row.text) == (row.line, "not a JSON object", '{"type":"adv')
-    files = run.table("files", "events")
-    assert sum(row.read for row in files.collect()) == counts["read"]
-    assert run.table("events", "events").count() == counts["events"]
+def test_unreadable_lines_are_in_quarantine(run: Run) -> None:
+    read = run.printed["check"]["read"]
+    assert read["read"] == read["kept"] + read["quarantined"] == run.made.lines + 1
+    (row,) = run.rows("quarantine")
+    assert (row.reason, row.text) == ("not a JSON object", '{"type":"adv')
 
 
 def test_the_tables_have_the_documented_schemas(run: Run) -> None:
-    for name in ("verdicts", "findings", "transitions", "rebalances", "states", "offsets"):
-        expected = getattr(schemas, name.upper())
-        assertSchemaEqual(run.table(name).schema, expected, ignoreNullable=True)
+    for name in CHECKED:
+        assert pq.read_schema(run.report / name / "part-0.parquet") == getattr(
+            schemas, name.upper()
+        )
+
+
+@pytest.mark.smoke
+def test_spark_and_this_process_write_the_same_tables(
+    spark: SparkSession, run: Run, tmp_path: Path
+) -> None:
+    """From sources of each kind, with and without `ingest`; the second time from what it wrote."""
+    sources, events = tmp_path / "sources", tmp_path / "events"
+    shutil.copytree(run.sources, sources)
+    shutil.copytree(HERE / "logs" / "2.7", sources / "logs")
+    shutil.copytree(HERE / "offsets_topic" / "kafka-2.7", sources / "segments")
+    assert main(["ingest", str(sources), "--out", str(events)]) == 0
+    tables: list[dict[str, Any]] = []
+    for source in (sources, events):
+        for where in ([], ["--master", "local[2]"]):
+            report = tmp_path / f"report-{len(tables)}"
+            saved = tmp_path / f"{report.name}.json"
+            asked = ["--report", str(report), "--save", str(saved), "--overwrite", *where]
+            assert main(["check", str(source), *asked]) == 1
+            result = read(saved)
+            assert result.runs[0].settings["engine"] == ("spark" if where else "python")
+            found = {name: sorted(map(repr, rows_of(report, name))) for name in CHECKED}
+            counts = msgspec.structs.replace(result.check, read=None) if result.check else None
+            tables.append({**found, "findings of the result": result.findings, "check": counts})
+    for other in tables[1:]:
+        for name, rows in tables[0].items():
+            assert other[name] == rows, name
+    assert [row.text for row in rows_of(events, "quarantine")] == ['{"type":"adv']
+    files = rows_of(events, "files")
+    marked = json.loads((events / "_groupcheck.json").read_text(encoding="utf-8"))["counts"]
+    for name in ("read", "kept", "quarantined", "sessions", "events"):
+        assert sum(getattr(file, name) for file in files) == marked[name]
+    assert len(rows_of(events, "events")) == marked["events"]
     for name in ("events", "quarantine", "files"):
-        expected = getattr(schemas, name.upper())
-        assertSchemaEqual(run.table(name, "events").schema, expected, ignoreNullable=True)
+        written = spark.read.parquet(str(events / name)).schema
+        expected = schemas.for_spark(getattr(schemas, name.upper()))
+        assert [(f.name, f.dataType) for f in written] == [(f.name, f.dataType) for f in expected]
 
 
-def test_sources_and_the_folder_of_ingest_have_the_same_result(run: Run, tmp_path: Path) -> None:
-    report = tmp_path / "report"
-    assert main(["check", str(run.sources), "--report", str(report)]) == 1
-    for name in ("verdicts", "rebalances", "states", "offsets", "transitions"):
-        assertDataFrameEqual(run.spark.read.parquet(str(report / name)), run.table(name))
+STARTED = "Spark would be started"
+
+
+@pytest.fixture
+def of_sizes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Sources below and above a limit of 20,000 bytes; Spark would be an error."""
+
+    def no_spark(*_: object, **__: object) -> None:
+        raise CommandError(STARTED)
+
+    monkeypatch.setattr(cli_check, "spark_session", no_spark)
+    monkeypatch.setattr(check, "MOST_BYTES", 20_000)
+    lines = (run.sources / "recording-0.jsonl").read_bytes().splitlines(keepends=True)
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "recording.jsonl").write_bytes(b"".join(lines[:40]))
+    with gzip.open(tmp_path / "small.gz", "wb") as file:
+        file.writelines(lines[:40])
+    (tmp_path / "large.jsonl").write_bytes(b" " * 20_001)
+    (tmp_path / "large.gz").write_bytes(b" " * 2_001)
+    return tmp_path
+
+
+@pytest.mark.parametrize("source", ["small", "small.gz"])
+def test_small_sources_are_checked_in_this_process(
+    source: str, of_sizes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(of_sizes / source)]) == 0
+    assert capsys.readouterr().out.startswith("checked    in this process, without Spark\n")
+
+
+@pytest.mark.parametrize(
+    ("source", "options"),
+    [
+        ("small", "--master local[1]"),
+        ("small", "--conf spark.ui.enabled=false"),
+        ("large.jsonl", ""),
+        ("large.gz", ""),
+    ],
+)
+def test_large_sources_and_options_of_spark_start_spark(
+    source: str, options: str, of_sizes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(of_sizes / source), *options.split()]) == 2
+    assert capsys.readouterr().err == f"groupcheck: {STARTED}\n"
+
+
+@pytest.mark.usefixtures("of_sizes")
+def test_a_topic_and_spark_submit_start_spark(
+    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", "kafka://127.0.0.1:1"]) == 2
+    monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "1")
+    assert main(["check", str(run.sources)]) == 2
+    assert capsys.readouterr().err == 2 * f"groupcheck: {STARTED}\n"
+
+
+def check_without(package: str, source: str) -> subprocess.CompletedProcess[str]:
+    code = (
+        f"import sys; sys.modules[{package!r}] = None; from groupcheck.cli import main; "
+        f"sys.exit(main(['check', {source!r}]))"
+    )
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, check=False, text=True)
+
+
+def test_check_without_its_extra_prints_the_packages_to_install() -> None:
+    done = check_without("pyarrow", "recordings")
+    assert done.stderr == (
+        "groupcheck: this needs the package pyarrow: pip install 'groupcheck[spark]'\n"
+    )
+    assert done.returncode == 2
+
+
+def test_small_sources_are_checked_without_the_package_of_spark(run: Run) -> None:
+    done = check_without("pyspark", str(run.sources))
+    assert done.stdout.count("\nrejected   ") == VIOLATIONS
+    assert done.returncode == 1
+
+
+def test_events_that_cannot_be_read_are_an_error_of_one_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "events").mkdir()
+    (tmp_path / "events" / "part-0.parquet").write_bytes(b"PAR1")
+    (tmp_path / "_groupcheck.json").write_text('{"format": 1, "kind": "events"}')
+    assert main(["check", str(tmp_path)]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"groupcheck: cannot read file://{tmp_path}/events/part-0.parquet: ")
+    assert printed.count("\n") == 1
 
 
 def test_the_time_in_states_adds_up_to_the_whole_time(run: Run) -> None:
-    states = run.table("states").groupBy("group_id").agg({"ms": "sum"}).collect()
-    spent = {row[0]: row[1] for row in states}
-    for row in run.table("verdicts").where("verdict = 'accepted'").collect():
+    spent: Counter[str] = Counter()
+    for row in run.rows("states"):
+        spent[row.group_id] += row.ms
+    accepted = [row for row in run.rows("verdicts") if row.verdict == "accepted"]
+    assert accepted
+    for row in accepted:
         assert spent[row.group_id] == row.at_ms
-    for row in run.table("rebalances").where("ended_ms is not null").collect():
+    for row in (row for row in run.rows("rebalances") if row.ended_ms is not None):
         assert row.began_ms <= (row.joined_ms or row.began_ms) <= row.ended_ms
         assert row.duration_ms == row.ended_ms - row.began_ms
 
 
+@pytest.mark.usefixtures("spark")
 def test_an_existing_output_folder_is_an_error_without_overwrite(
     run: Run, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -260,11 +379,7 @@ def test_an_existing_output_folder_is_an_error_without_overwrite(
     ],
 )
 def test_unreadable_sources_are_an_error_of_one_line_and_leave_no_folder(
-    name: str,
-    data: bytes,
-    complaint: str,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    name: str, data: bytes, complaint: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "sources").mkdir()
     (tmp_path / "sources" / name).write_bytes(data)
@@ -290,7 +405,7 @@ def test_a_terminal_shows_the_progress_of_spark(
 
 
 @pytest.mark.parametrize(
-    ("said", "line"),
+    ("message", "line"),
     [
         ("x\nCaused by: java.io.IOException: No space left on device\n\tat y", "the disk is full"),
         (
@@ -304,8 +419,8 @@ def test_a_terminal_shows_the_progress_of_spark(
         ("", "Spark failed: no reason"),
     ],
 )
-def test_an_error_of_spark_is_one_line(said: str, line: str) -> None:
-    assert plainly(said) == line
+def test_an_error_of_spark_is_one_line(message: str, line: str) -> None:
+    assert summarised(message) == line
 
 
 @pytest.mark.usefixtures("spark")

@@ -14,13 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupcheck.cli import main
+from groupcheck.model.classic.exploring.exploration import Settings, run
+from groupcheck.model.classic.exploring.fingerprint import KEY_BYTES, digest, key, written
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import TooManyStatesError, explore
 from groupcheck.model.engine.lasso import MarkedStep
 from groupcheck.model.engine.statistics import statistics
-from groupcheck.model.exploring.exploration import Settings, run
-from groupcheck.model.exploring.fingerprint import KEY_BYTES, digest, key, written
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.temporal import liveness
 from groupcheck.properties.temporal.counterexamples import (
     PROPERTIES,
@@ -38,7 +38,6 @@ import pyarrow as pa  # noqa: E402
 from groupcheck.pipeline.exploring import breadth_first as exploring  # noqa: E402
 from groupcheck.pipeline.exploring import cycles, levels  # noqa: E402
 from groupcheck.pipeline.exploring.expansion import UNFINISHED  # noqa: E402
-from groupcheck.pipeline.schemas import arrow  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -78,9 +77,9 @@ def test_spark_finds_everything_that_the_explorer_in_one_process_finds(
     assert other.statistics == one.statistics
     assert other.digest == one.digest
     assert other.longest_witness == one.longest_witness
-    assert other.projection == one.projection
+    assert other.group_graph == one.group_graph
     assert found.exploration.witness == expected.witness
-    assert _by_name(found.broken[one.name]) == _by_name(broken)
+    assert _by_name(found.violations[one.name]) == _by_name(broken)
 
 
 class _Pending(NamedTuple):
@@ -127,10 +126,10 @@ def test_cycles_of_numbers_equal_cycles_of_records(
         }
         for nth, each in enumerate(unfinished)
     ]
-    found = cycles._cycle("2.7", pa.Table.from_pylist(rows, arrow(UNFINISHED))) if rows else None
+    found = cycles._cycle("2.7", pa.Table.from_pylist(rows, UNFINISHED)) if rows else None
     rows_of_cycle = found.to_pylist() if found else []
-    assert [(leg["why"], leg["depth"], leg["tick"]) for leg in rows_of_cycle] == expected
-    assert all(leg["id"] == 7 * leg["depth"] and leg["who"] == "m1" for leg in rows_of_cycle)
+    assert [(edge["violation"], edge["depth"], edge["tick"]) for edge in rows_of_cycle] == expected
+    assert all(edge["id"] == 7 * edge["depth"] and edge["owner"] == "m1" for edge in rows_of_cycle)
 
 
 @pytest.mark.slow
@@ -154,7 +153,7 @@ def test_an_interrupted_run_continues_after_the_last_complete_level(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = Settings(PROFILES["0.10.0"], 1, ("membership",))
-    whole = exploring.explore(spark, settings, str(tmp_path / "whole"))
+    complete = exploring.explore(spark, settings, str(tmp_path / "complete"))
     with pytest.raises(TooManyStatesError, match="membership has more than 4 states"):
         exploring.explore(spark, settings._replace(most_states=4), str(tmp_path / "work"))
     done = sorted(path.name for path in (tmp_path / "work" / "membership").glob("level-*"))
@@ -172,11 +171,11 @@ def test_an_interrupted_run_continues_after_the_last_complete_level(
     monkeypatch.setattr(exploring, "_write", noted)
     again = exploring.explore(spark, settings, str(tmp_path / "work"))
     assert not any(uri.endswith(name) for uri in written for name in done)
-    (one,), (other,) = whole.exploration.spaces, again.exploration.spaces
+    (one,), (other,) = complete.exploration.spaces, again.exploration.spaces
     assert other._replace(seconds=0) == one._replace(seconds=0)
     # What was noted of the levels before, too: some of these are temporal properties.
-    assert again.broken == whole.broken
-    assert any(each.cycle for each in again.broken["membership"])
+    assert again.violations == complete.violations
+    assert any(each.cycle for each in again.violations["membership"])
 
 
 @pytest.mark.usefixtures("spark")
@@ -186,16 +185,16 @@ def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
     command = ["explore", "--engine", "spark", "--profile", "0.10.0", "--instance", "metadata"]
     command += ["--work", str(tmp_path), "--max-states", "1"]
     assert main([*command, "--members", "1"]) == 2
-    assert capsys.readouterr().err == "groupcheck: the space metadata has more than 1 states\n"
+    assert capsys.readouterr().err == "groupcheck: the instance metadata has more than 1 states\n"
     assert main(command) == 2
     line = capsys.readouterr().err
-    assert "is of metadata of 0.10.0, members: 1: another folder is needed for" in line
-    monkeypatch.setattr(levels, "_model", lambda: "another")
+    assert "has metadata of 0.10.0, members: 1: another folder is needed for" in line
+    monkeypatch.setattr(levels, "source_digest", lambda *_packages: "another")
     assert main([*command, "--members", "1"]) == 2
-    assert "is of the same instance of another model: " in capsys.readouterr().err
+    assert "has the same instance of another model: " in capsys.readouterr().err
     (tmp_path / "metadata" / "_groupcheck.json").unlink()
     assert main(command) == 2
-    assert "is not a folder of explored levels: it is left as it is" in capsys.readouterr().err
+    assert "is not a folder of explored levels" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("spark")
@@ -205,14 +204,14 @@ def test_the_command_prints_its_results_and_what_it_did_not_check(
     command = ["explore", "--profile", "0.10.0", "--members", "1", "--instance", "metadata"]
     saved = tmp_path / "saved.json"
     assert main([*command, "--engine", "spark", "--save", str(saved)]) == 0
-    said = capsys.readouterr().out
-    assert "\n".join(read(saved).lines) + "\n" == said
-    assert "properties 75 of 78 hold" in said
-    assert "not computed" in said
+    printed = capsys.readouterr().out
+    assert "\n".join(read(saved).lines) + "\n" == printed
+    assert "properties 75 of 78 hold" in printed
+    assert "not computed" in printed
     assert main([*command, "--json"]) == 0
-    record: dict[str, Any] = json.loads(capsys.readouterr().out)
+    record: dict[str, Any] = json.loads(capsys.readouterr().out)["exploration"]
     assert [each["name"] for each in record["properties"]] == [prop.name for prop in PROPERTIES]
-    assert f"metadata {record['instances'][0]['states']} " in " ".join(said.split())
+    assert f"metadata {record['instances'][0]['states']} " in " ".join(printed.split())
 
 
 @pytest.mark.parametrize(

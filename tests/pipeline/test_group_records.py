@@ -98,7 +98,9 @@ def test_records_of_kafka_decode_as_in_kafka_python() -> None:
             continue
         value = read["value"]
         name = "OffsetCommitValue" if "topic" in read["key"]["data"] else "GroupMetadataValue"
-        fields = {snake(each): said for each, said in value["data"].items() if each != "members"}
+        fields = {
+            snake(each): decoded for each, decoded in value["data"].items() if each != "members"
+        }
         if name == "GroupMetadataValue":
             groups += 1
             fields["members"] = [member(each) for each in value["data"]["members"]]
@@ -115,10 +117,10 @@ def snake(name: str) -> str:
 
 
 def member(fields: dict[str, Any]) -> dict[str, Any]:
-    said = {snake(name): value for name, value in fields.items()}
+    decoded = {snake(name): value for name, value in fields.items()}
     for name in ("subscription", "assignment"):
-        said[name] = base64.b64decode(said[name])
-    return said
+        decoded[name] = base64.b64decode(decoded[name])
+    return decoded
 
 
 @given(records, VERSIONS, st.data())

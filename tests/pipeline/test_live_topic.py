@@ -28,17 +28,13 @@ needs_packages("pandas", "pyarrow", "pyspark")
 import pyspark  # noqa: E402
 from pyarrow import RecordBatch, parquet  # noqa: E402
 
-from groupcheck.pipeline.check import check_events  # noqa: E402
+from groupcheck.pipeline.check_on_spark import check_events  # noqa: E402
 from groupcheck.pipeline.ingest import of_topic  # noqa: E402
 from groupcheck.pipeline.offsets_topic.group_records import decode  # noqa: E402
 from groupcheck.pipeline.offsets_topic.segments import Record, batches  # noqa: E402
 from groupcheck.pipeline.offsets_topic.topic import COLUMNS  # noqa: E402
 from groupcheck.pipeline.schemas import EVENTS, VERDICTS, rows_of_table  # noqa: E402
-from groupcheck.pipeline.streaming.workers import (  # noqa: E402
-    Bucket,
-    Following,
-    arrived_records,
-)
+from groupcheck.pipeline.streaming.workers import BatchSettings, Bucket, arrived_records  # noqa: E402
 from groupcheck.properties.histories.events import Event  # noqa: E402
 from support.spark_kafka import jars  # noqa: E402
 
@@ -79,10 +75,10 @@ def test_a_topic_that_the_model_allows_is_accepted(spark: SparkSession, tmp_path
     made = partition("2.7", 20, 60)
     write(tmp_path / SEGMENT, "2.7", made)
     records = list(_records(tmp_path / SEGMENT))
-    said = _verdicts(spark, [records])
-    assert {each["verdict"] for each in said.values()} == {"accepted"}
-    assert {each["source"] for each in said.values()} == {f"{SOURCE}-0"}
-    assert len(said) > 10
+    verdicts = _verdicts(spark, [records])
+    assert {each["verdict"] for each in verdicts.values()} == {"accepted"}
+    assert {each["source"] for each in verdicts.values()} == {f"{SOURCE}-0"}
+    assert len(verdicts) > 10
 
 
 def test_a_record_that_violates_the_model_is_found_in_a_topic(
@@ -101,8 +97,8 @@ def test_a_record_that_violates_the_model_is_found_in_a_topic(
         each._replace(offset=records[-1].offset + number)
         for number, each in enumerate((newest, oldest), 1)
     ]
-    said = _verdicts(spark, [[*records, *after], []])
-    rejected = [each for each in said.values() if each["verdict"] == "rejected"]
+    verdicts = _verdicts(spark, [[*records, *after], []])
+    rejected = [each for each in verdicts.values() if each["verdict"] == "rejected"]
     assert [each["line"] for each in rejected] == [after[-1].offset]
 
 
@@ -112,17 +108,17 @@ def test_a_streamed_topic_is_checked_like_one_that_is_read_at_once(
     """In batches of any size, of which one is done twice, as after a run that was killed in it."""
     write(tmp_path / SEGMENT, "2.7", partition("2.7", 12, 40))
     records = list(_records(tmp_path / SEGMENT))
-    whole = {name: tuple(row) for name, row in _verdicts(spark, [records]).items()}
+    expected = {name: tuple(row) for name, row in _verdicts(spark, [records]).items()}
     parts = [records[:1], records[1:20], records[1:20], records[20:90], records[90:]]
-    said: dict[str, Any] = {}
+    verdicts: dict[str, Any] = {}
     for batch, part in zip((0, 1, 1, 2, 3), parts, strict=True):
-        result = _followed(Following(f"{tmp_path}/state", batch, batch, 3, None, "2.7"), part)
+        result = _followed(BatchSettings(f"{tmp_path}/state", batch, batch, 3, None, "2.7"), part)
         assert result == {}
-    said = _followed(Following(f"{tmp_path}/state", 4, 100, 3, None, "2.7"), [])
-    assert said == whole
+    verdicts = _followed(BatchSettings(f"{tmp_path}/state", 4, 100, 3, None, "2.7"), [])
+    assert verdicts == expected
 
 
-def _followed(how: Following, records: list[Record]) -> dict[str, Any]:
+def _followed(how: BatchSettings, records: list[Record]) -> dict[str, Any]:
     """The verdicts of a batch, all groups in one bucket."""
     columns = zip(*((0, *record) for record in records), strict=True)
     names = [each.rpartition(" ")[2] for each in COLUMNS]
@@ -138,7 +134,7 @@ def _followed(how: Following, records: list[Record]) -> dict[str, Any]:
     for _, of_history in groupby(sorted(events), key=attrgetter("history")):
         rows += bucket.take(list(of_history))
     rows += bucket.idle()
-    bucket.keep()
+    bucket.write()
     verdicts = (row for name, row in rows if name == "verdict")
     return {row["group_id"]: tuple(row[f] for f in VERDICTS.names) for row in verdicts}
 
@@ -163,9 +159,7 @@ def test_a_missing_topic_is_reported_in_one_line(
 
 
 @pytest.mark.usefixtures("spark")
-def test_a_missing_kafka_source_package_is_reported(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_missing_kafka_source_package_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         assert main(["check", f"kafka://127.0.0.1:{listening.getsockname()[1]}"]) == 2
     result = capsys.readouterr().err
@@ -184,15 +178,15 @@ def test_the_topic_of_a_broker_is_read_from_the_broker(tmp_path: Path) -> None:
         _consume(address, ["one", "two"])
         source = "--conf", f"spark.jars={jars()}"
         done = _groupcheck("check", f"kafka://{address}", *source, "--json")
-        kept = "--checkpoint", f"{tmp_path}/checkpoint", "--report", f"{tmp_path}/report"
-        follow = "check", f"kafka://{address}", *source, "--follow", "--every", "0", *kept
+        folders = "--checkpoint", f"{tmp_path}/checkpoint", "--report", f"{tmp_path}/report"
+        follow = "check", f"kafka://{address}", *source, "--follow", "--every", "0", *folders
         first = _groupcheck(*follow)
         _consume(address, ["three"])
         second = _groupcheck(*follow, "--idle", "0")
     finally:
         broker.stop()
     assert done.returncode == 0, done.stderr
-    result = json.loads(done.stdout)
+    result = json.loads(done.stdout)["check"]
     assert result["accepted"] == result["groups"] >= 2
     assert result["read"]["read"] == result["read"]["kept"] >= 10
     assert first.returncode == second.returncode == 0, first.stderr + second.stderr

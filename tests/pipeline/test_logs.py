@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groupcheck.cli import main
-from groupcheck.model.instances.instance import instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.instance import instances
+from groupcheck.model.classic.profiles import PROFILES
 from support.economy import slow_if
 from support.needs import needs_packages
 
@@ -24,13 +24,14 @@ needs_packages("pandas", "pyarrow", "pyspark")
 from groupcheck.pipeline.logs.lines import Message, messages  # noqa: E402
 from groupcheck.pipeline.logs.log_events import LogEvent  # noqa: E402
 from groupcheck.pipeline.sources import by_age, folder_of, lines  # noqa: E402
-from support.made_logs import BEGAN_MS, Printed, check, line, log, walk  # noqa: E402
+from support.made_logs import BEGAN_MS, Printed, check, line, log, printed_on_a_walk  # noqa: E402
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOGS = Path(__file__).parent / "logs"
 VERSIONS = ("0.10.2", "2.7", "4.1")
+BUT_4_1 = slow_if(lambda version: version == "4.1", VERSIONS)  # its automaton is the largest
 SEEDS = st.integers(0, 2**32)
 PAGE = Path(__file__).parents[2] / "docs" / "internals-pipeline.md"
 
@@ -44,7 +45,7 @@ def real(version: str) -> list[list[bytes]]:
 def made(random: Random, version: str, steps: int = 150) -> list[Printed]:
     """What a walk through some space of a version prints."""
     space = random.choice(list(instances(PROFILES[version], 2)))
-    return list(walk(random, version, space, steps))
+    return list(printed_on_a_walk(random, version, space, steps))
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -67,8 +68,8 @@ def test_the_log_of_any_walk_through_the_model_is_accepted(version: str, seed: i
     assert all(verdict == ("accepted", None) for verdict in found.verdicts().values())
 
 
-@pytest.mark.parametrize("version", slow_if(lambda version: version == "4.1", VERSIONS))
-@settings(max_examples=8)
+@pytest.mark.parametrize("version", BUT_4_1)
+@settings(max_examples=4)
 @given(seed=SEEDS)
 def test_a_log_may_begin_in_any_state(version: str, seed: int) -> None:
     random = Random(seed)
@@ -96,25 +97,25 @@ def twice(lines: list[Printed], at: int) -> list[Printed]:
 
 def unprepared(lines: list[Printed], at: int) -> list[Printed]:
     """A group is stabilised though no rebalance was prepared."""
-    before = max(i for i in range(at) if lines[i].event.what == "preparing")
+    before = max(i for i in range(at) if lines[i].event.name == "preparing")
     return [each for i, each in enumerate(lines) if i != before]
 
 
 @pytest.mark.parametrize("corrupt", [forward, backward, twice, unprepared])
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize("version", BUT_4_1)
 @settings(max_examples=4)
 @given(seed=SEEDS)
 def test_a_wrong_line_is_a_finding_and_no_other(version: str, corrupt: object, seed: int) -> None:
     random = Random(seed)
-    whole = list(walk(random, version, "membership", 600))
+    whole = list(printed_on_a_walk(random, version, "membership", 600))
     at = [
         i
         for i, each in enumerate(whole)
-        if each.event.what == "stabilized"
+        if each.event.name == "stabilized"
         and each.generation > 3
-        and whole[i - 1].event.what != "empty"
+        and whole[i - 1].event.name != "empty"
         and any(
-            w.event.what == "stabilized" and w.generation == each.generation - 1 for w in whole[:i]
+            w.event.name == "stabilized" and w.generation == each.generation - 1 for w in whole[:i]
         )
     ]
     if not at:
@@ -143,22 +144,22 @@ def test_a_finding_names_the_allowed_generation() -> None:
 
 
 def test_rebalances_have_their_reason_duration_and_outcome() -> None:
-    rows = [r for r in check(*real("4.1")).tables["rebalance"] if r["group_id"] == "orders"]
+    rows = [r for r in check(*real("2.7")).tables["rebalance"] if r["group_id"] == "orders"]
     assert [r["generation"] for r in rows] == [1, 2, 3, 4, 5, 6]
     assert [r["outcome"] for r in rows] == ["Stable"] * 5 + ["Empty"]
     assert rows[4]["reason"] == "removing member ... on heartbeat expiration"
-    assert rows[4]["duration_ms"] == 63
+    assert rows[4]["duration_ms"] == 522
     states = {
-        r["state"]: r for r in check(*real("4.1")).tables["state"] if r["group_id"] == "orders"
+        r["state"]: r for r in check(*real("2.7")).tables["state"] if r["group_id"] == "orders"
     }
     assert states["Stable"]["entered"] == 5
 
 
 def test_the_time_zone_is_that_of_the_line_or_else_the_option() -> None:
-    texts = real("4.1")[0]
+    texts = real("2.7")[0]
     utc, berlin = (check(texts, time_zone=zone) for zone in ("UTC", "Europe/Berlin"))
-    said = [text.replace(b",", b".", 1).replace(b"]", b"+0100]", 1) for text in texts]
-    assert check(said).tables == berlin.tables
+    zoned = [text.replace(b",", b".", 1).replace(b"]", b"+0100]", 1) for text in texts]
+    assert check(zoned).tables == berlin.tables
     began = [found.tables["rebalance"][0]["began_ms"] for found in (utc, berlin)]
     assert began[0] - began[1] == 3_600_000
 
@@ -205,7 +206,7 @@ GROUP_LINE = "[{}] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupC
 
 
 @pytest.mark.parametrize(
-    ("when", "said", "reason"),
+    ("when", "entry", "reason"),
     [
         ("2026-11-22 03:14:30,000", "Frobnicating group orders", "not a message of a group"),
         ("2926-11-22 03:14:30,000", "Shutting down.", "its time lies in the future"),
@@ -215,10 +216,10 @@ GROUP_LINE = "[{}] INFO [GroupCoordinator 1]: {} (kafka.coordinator.group.GroupC
     ],
 )
 def test_an_unreadable_line_of_a_coordinator_leaves_its_groups_undecided(
-    when: str, said: str, reason: str
+    when: str, entry: str, reason: str
 ) -> None:
     texts = [text.decode() for text in real("2.7")[0]]
-    found = check([*texts[:30], GROUP_LINE.format(when, said), *texts[30:]])
+    found = check([*texts[:30], GROUP_LINE.format(when, entry), *texts[30:]])
     assert [r["reason"][: len(reason)] for r in found.quarantined] == [reason]
     verdict, why = found.verdicts()["orders"]
     assert verdict == "undecided"
@@ -226,7 +227,7 @@ def test_an_unreadable_line_of_a_coordinator_leaves_its_groups_undecided(
 
 
 def test_a_repeated_line_is_quarantined_and_a_repeated_file_changes_nothing() -> None:
-    texts = real("4.1")[0]
+    texts = real("2.7")[0]
     found = check([each for text in texts for each in (text, text)])
     assert {r["reason"] for r in found.quarantined} == {"the same line again"}
     assert {verdict for verdict, _ in found.verdicts().values()} == {"accepted"}
@@ -298,20 +299,20 @@ def test_rotated_files_are_read_by_age() -> None:
 
 
 @pytest.mark.parametrize("profile", VERSIONS)
-def test_the_page_has_each_log_message_with_its_line_of_kafkas_source(
+def test_the_page_has_each_message_about_a_group_with_its_line_of_kafkas_source(
     profile: str,
 ) -> None:
     section = (
         PAGE.read_text(encoding="utf-8").partition(f"\n#### {profile}\n")[2].partition("\n#")[0]
     )
     rows = [row for row in section.splitlines() if row.startswith("| ") and ":" in row]
-    assert rows == [message_row(each) for each in messages(profile)]
+    assert rows == [message_row(each) for each in messages(profile) if each.event]
 
 
 def message_row(message: Message) -> str:
     """The row of a message in the page."""
     text = message.text.replace("`", "'").replace("|", "\\|")
-    return f"| {message.what or 'nothing'} | `{text}` | {message.source} |"
+    return f"| {message.event} | `{text}` | {message.source} |"
 
 
 def test_the_commands_read_and_check_logs(
@@ -341,8 +342,8 @@ def test_the_commands_read_and_check_logs(
 def _stabilized() -> LogEvent:
     return next(
         p.event
-        for p in walk(Random(3), "0.10.2", "membership", 400)
-        if p.event.what == "stabilized"
+        for p in printed_on_a_walk(Random(3), "0.10.2", "membership", 400)
+        if p.event.name == "stabilized"
     )
 
 

@@ -14,15 +14,10 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
-from groupcheck.model.instances.inputs import GROUP_ID  # noqa: E402
-from groupcheck.model.profiles import PROFILES  # noqa: E402
-from groupcheck.model.state import Advance  # noqa: E402
-from groupcheck.model.vocabulary import (  # noqa: E402
-    JoinGroupRequest,
-    Protocol,
-    Request,
-    SyncGroupRequest,
-)
+from groupcheck.model.classic.instances.inputs import GROUP_ID  # noqa: E402
+from groupcheck.model.classic.profiles import PROFILES  # noqa: E402
+from groupcheck.model.classic.state import Advance  # noqa: E402
+from groupcheck.model.vocabulary import JoinGroupRequest, Protocol, Request, SyncGroupRequest  # noqa: E402
 from groupcheck.properties.ports.builtin import BuiltinPort  # noqa: E402
 from groupcheck.properties.run import Run  # noqa: E402
 from support.production import Happened, Production  # noqa: E402

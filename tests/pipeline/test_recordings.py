@@ -189,10 +189,7 @@ def test_a_last_line_that_is_torn_may_have_been_an_answer(tmp_path: Path) -> Non
             "it was there before the recording began",
         ),
         ([OPEN, ASK % 1], "the group has no response: a trace, for groupcheck replay FILE PORT"),
-        (
-            [OPEN, b'{"type":"fault","fault":"crash"}\n', ASK % 1, ANSWER % 1, *()],
-            None,
-        ),
+        ([OPEN, b'{"type":"fault","fault":"crash"}\n', ASK % 1, ANSWER % 1], None),
         (
             [OPEN, ASK % 1, ANSWER % 1, b'{"type":"fault","fault":"crash"}\n', ASK % 2, ANSWER % 2],
             'nothing is known after fault {"type": "fault", "fault": "crash"}',
@@ -201,10 +198,7 @@ def test_a_last_line_that_is_torn_may_have_been_an_answer(tmp_path: Path) -> Non
             [OPEN, ASK.replace(b'"m"', b'"%s"' % (b"m" * 40_000)) % 1, ANSWER % 1],
             "Heartbeat.memberId: expected at most 32767 bytes, got 'mmm",
         ),
-        (
-            [OPEN.replace(b"}\n", b',"unseen":["Heartbeat"]}\n'), ASK % 1],
-            None,
-        ),
+        ([OPEN.replace(b"}\n", b',"unseen":["Heartbeat"]}\n'), ASK % 1], None),
     ],
     ids=["before", "unanswered", "crash-before", "crash", "too-long", "unseen"],
 )
@@ -271,8 +265,7 @@ def test_files_of_a_folder_are_read_by_their_endings(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "complaint"),
-    [("none", "No such file or directory"), ("what://x", "what://x: ")],
+    ("source", "complaint"), [("none", "No such file or directory"), ("what://x", "what://x: ")]
 )
 def test_a_missing_source_is_an_error_with_its_name(source: str, complaint: str) -> None:
     with pytest.raises(PipelineError, match=complaint):

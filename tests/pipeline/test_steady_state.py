@@ -14,7 +14,7 @@ from support.needs import needs_packages
 needs_packages("pandas", "pyarrow", "pyspark")
 
 from groupcheck.model.bodies import encode  # noqa: E402
-from groupcheck.model.instances.inputs import GROUP_ID  # noqa: E402
+from groupcheck.model.classic.instances.inputs import GROUP_ID  # noqa: E402
 from groupcheck.model.vocabulary import (  # noqa: E402
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
@@ -102,7 +102,7 @@ def test_the_recording_of_a_finding_omits_heartbeats_and_commits_that_change_not
             )
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(PROFILES), st.integers(1, 700))
 def test_the_fast_path_checks_a_corrupted_history_as_the_oracle_does(
     seed: int, profile: str, size: int
@@ -114,7 +114,7 @@ def test_the_fast_path_checks_a_corrupted_history_as_the_oracle_does(
     same(as_events(happened, profile), size)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(st.integers(0, 2**32), st.integers(1, 300))
 def test_the_fast_path_checks_a_group_that_rebalances_often_as_the_oracle_does(
     seed: int, size: int

@@ -7,11 +7,11 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.inputs import commit, fetch
-from groupcheck.model.instances.instance import instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Cleanup
+from groupcheck.model.classic.instances.inputs import commit, fetch
+from groupcheck.model.classic.instances.instance import instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance, Cleanup
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.finding import Finding
@@ -20,6 +20,7 @@ from groupcheck.properties.ports.port import Fault, Observation, Port
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, dump, parse
 from support.model_port import ModelPort
+from support.spaces import explored_once
 
 LIMIT = 60
 FETCH = fetch(require_stable=False)
@@ -27,7 +28,7 @@ FETCH = fetch(require_stable=False)
 
 @pytest.fixture(scope="module", params=PROFILES)
 def space(request: pytest.FixtureRequest) -> StateSpace:
-    return explore(instances(PROFILES[request.param], 2)["expiry"])
+    return explored_once(instances(PROFILES[request.param], 2)["expiry"])
 
 
 def _findings(space: StateSpace, port: Port) -> list[Finding]:

@@ -4,32 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.state import Group, Member
-from groupcheck.model.vocabulary import (
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribeGroupsResponse,
-    ErrorCode,
-    GroupState,
-    GroupView,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-    MemberView,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-    Protocol,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.state import Group, Member
+from groupcheck.model.vocabulary import ErrorCode, GroupState, GroupView, MemberView, Protocol
 from groupcheck.properties.compare import differing_field, normal
 
 NAMES = {"real-1": "#1"}
-KNOWN = DescribedGroupMember("real-1", None, "client", "/host")
+KNOWN = kafka.DescribedGroupMember("real-1", None, "client", "/host")
 UNREVEALED = KNOWN._replace(member_id="made-up")
 
 
-def _described(*members: DescribedGroupMember) -> object:
-    group = DescribedGroup(ErrorCode.NONE, "g", "PreparingRebalance", "consumer", "", members)
-    return normal(DescribeGroupsResponse((group,)), NAMES, 5)
+def _described(*members: kafka.DescribedGroupMember) -> object:
+    group = kafka.DescribedGroup(ErrorCode.NONE, "g", "PreparingRebalance", "consumer", "", members)
+    return normal(kafka.DescribeGroupsResponse((group,)), NAMES, 5)
 
 
 def test_unrevealed_id_matches_any_id_in_any_order() -> None:
@@ -53,7 +40,7 @@ def test_unrevealed_id_matches_any_id_in_any_order() -> None:
     ],
 )
 def test_comparison_of_an_unrevealed_member_leaves_out_only_its_id(
-    members: tuple[DescribedGroupMember, ...],
+    members: tuple[kafka.DescribedGroupMember, ...],
 ) -> None:
     assert _described(*members) != _described(KNOWN, UNREVEALED)
 
@@ -103,14 +90,16 @@ def test_members_of_the_inner_state_are_compared_one_by_one(
 
 @pytest.mark.parametrize("nullable", [None, "given"])
 def test_records_with_and_without_a_nullable_field_can_be_sorted(nullable: str | None) -> None:
-    listed = [JoinGroupResponseMember("a", instance, b"") for instance in (nullable, "i")]
-    fetched = [OffsetFetchResponsePartition(0, metadata=metadata) for metadata in (nullable, "m")]
+    listed = [kafka.JoinGroupResponseMember("a", instance, b"") for instance in (nullable, "i")]
+    fetched = [
+        kafka.OffsetFetchResponsePartition(0, metadata=metadata) for metadata in (nullable, "m")
+    ]
 
     def bodies(turn: int) -> tuple[object, object]:
-        topic = OffsetFetchResponseTopic("t", tuple(fetched[::turn]))
+        topic = kafka.OffsetFetchResponseTopic("t", tuple(fetched[::turn]))
         return (
-            normal(JoinGroupResponse(ErrorCode.NONE, members=tuple(listed[::turn])), {}, 7),
-            normal(OffsetFetchResponse(topics=(topic,)), {}, 7),
+            normal(kafka.JoinGroupResponse(ErrorCode.NONE, members=tuple(listed[::turn])), {}, 7),
+            normal(kafka.OffsetFetchResponse(topics=(topic,)), {}, 7),
         )
 
     assert bodies(1) == bodies(-1)

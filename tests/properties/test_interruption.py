@@ -6,11 +6,17 @@ import gc
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future
 
 import pytest
 
 from groupcheck.properties.interruption import SIGNALS, interruptible
+from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Settings
+from groupcheck.properties.verify import Verification
 
 Check = Callable[[], None]
 
@@ -84,3 +90,46 @@ def test_signal_handlers_are_unchanged_in_another_thread() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.getsignal(signal.SIGTERM)]
+
+
+def test_no_thread_of_a_pool_outlives_its_block_if_its_start_is_interrupted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    started: list[threading.Thread] = []
+    start = threading.Thread.start
+
+    def interrupted(thread: threading.Thread) -> None:
+        start(thread)
+        started.append(thread)
+        if len(started) == 2:
+            signal.raise_signal(signal.SIGINT)
+
+    over = threading.Event()
+
+    def work(number: int) -> None:  # the second thread ends last
+        over.wait()
+        time.sleep(0.3 * number)
+
+    monkeypatch.setattr(threading.Thread, "start", interrupted)
+    source = PortSource("builtin", BuiltinPort, interrupt=over.set)
+    with pytest.raises(KeyboardInterrupt), Verification(source, Settings()).pool(4) as pool:
+        list(pool.map(work, range(4)))
+    assert [thread.is_alive() for thread in started] == [False, False]
+
+
+def test_an_interruption_ends_the_wait_for_other_threads_after_an_error() -> None:
+    over = threading.Event()
+    source = PortSource("builtin", BuiltinPort, interrupt=over.set)
+    main = threading.main_thread().ident
+    assert main is not None
+    threading.Timer(0.3, signal.pthread_kill, (main, signal.SIGINT)).start()
+    waiting: list[Future[bool]] = []
+
+    def fail() -> None:
+        with Verification(source, Settings()).pool(2) as pool:
+            waiting.append(pool.submit(over.wait))
+            raise LookupError
+
+    with pytest.raises(KeyboardInterrupt):
+        fail()
+    assert waiting[0].done()

@@ -11,15 +11,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groupcheck.model.engine.exploration import explore
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.trace import inputs_to
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import MalformedTraceError, Sequence, dump, parse
+from support.spaces import explored_once
 
 Json = Any
 
@@ -51,14 +51,14 @@ def _well_formed() -> list[list[Json]]:
     """The messages of traces in which every API and fault is used."""
     traces = []
     for name, every in (("metadata", 25), ("storing", 40)):
-        space = explore(virtual_time_instances(PROFILES["2.7"], 2)[name])
+        space = explored_once(virtual_time_instances(PROFILES["2.7"], 2)[name])
         graph = StateGraph(space)
         for node in range(0, len(space.nodes), every):
             state, steps = inputs_to(space, graph.path(node))
-            frame = space.canonical(state)
+            form = space.canonical(state)
             last = space.edges[node][node % len(space.edges[node])].given
             if isinstance(last, Request):
-                last = frame.restore(last, len(steps) + 1)
+                last = form.restore(last, len(steps) + 1)
             text = dump(Sequence("2.7", space.instance.broker, (*steps, last)))
             traces.append([json.loads(line) for line in text.splitlines()])
     return traces

@@ -6,45 +6,31 @@ from collections.abc import Callable
 
 import pytest
 
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance
-from groupcheck.model.transition import Input
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-    MemberResponse,
-    Protocol,
-    Request,
-    Response,
-    ResponseBody,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import Input
+from groupcheck.model.vocabulary import ErrorCode, Protocol, Request, Response, ResponseBody
 from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.tolerances import Tolerances
+from support.requests import heartbeat, join, leave
 
 PROTOCOLS = (Protocol("range", b"r"),)
 DELAY_MS = 3_000
 
 
 def _join(request_id: int, member_id: str = "") -> Request:
-    body = JoinGroupRequest(GROUP_ID, 30_000, 60_000, member_id, protocols=PROTOCOLS)
+    body = join(member_id, session_ms=30_000, rebalance_ms=60_000, protocols=PROTOCOLS)
     return Request(request_id, 7, body)
 
 
 def _heartbeat(request_id: int, generation_id: int, member_id: str) -> Request:
-    return Request(request_id, 4, HeartbeatRequest(GROUP_ID, generation_id, member_id))
+    return Request(request_id, 4, heartbeat(member_id, generation_id))
 
 
 def _leave(request_id: int, member_id: str) -> Request:
-    return Request(request_id, 4, LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id),)))
+    return Request(request_id, 4, leave(member_id))
 
 
 class Script:
@@ -71,7 +57,7 @@ class Script:
 
 
 def _real(body: ResponseBody) -> ResponseBody:
-    if not isinstance(body, JoinGroupResponse):
+    if not isinstance(body, kafka.JoinGroupResponse):
         return body
     members = tuple(m._replace(member_id=m.member_id.replace("#", "real-")) for m in body.members)
     return body._replace(
@@ -82,7 +68,7 @@ def _real(body: ResponseBody) -> ResponseBody:
 
 
 def _ok(request_id: int) -> Response:
-    return Response(request_id, HeartbeatResponse(ErrorCode.NONE))
+    return Response(request_id, kafka.HeartbeatResponse(ErrorCode.NONE))
 
 
 def test_any_member_order_and_any_member_ids_are_accepted() -> None:
@@ -108,9 +94,9 @@ def test_response_that_differs_in_one_field_is_rejected_with_the_allowed_one() -
         script.do(_heartbeat(7, 0, "#1"), _ok(7))
     (difference,) = diverged.value.rejection.differences
     assert difference.kind == "another answer"
-    assert difference.allowed == HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
-    assert difference.seen == HeartbeatResponse(ErrorCode.NONE)
-    assert diverged.value.rejection.outcomes[0].fired == ("heartbeat/other-generation",)
+    assert difference.allowed == kafka.HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
+    assert difference.seen == kafka.HeartbeatResponse(ErrorCode.NONE)
+    assert diverged.value.rejection.outcomes[0].applied == ("heartbeat/other-generation",)
 
 
 def test_missing_response_is_rejected() -> None:
@@ -123,7 +109,7 @@ def test_missing_response_is_rejected() -> None:
 def test_response_to_a_request_that_has_to_wait_is_rejected() -> None:
     script = Script()
     script.follow(_join(1))
-    answer = Response(2, JoinGroupResponse(ErrorCode.NONE, 1))
+    answer = Response(2, kafka.JoinGroupResponse(ErrorCode.NONE, 1))
     with pytest.raises(DivergedError) as diverged:
         script.do(_join(2, "#1"), answer)
     assert diverged.value.rejection.differences[0].kind == "answered too early"
@@ -131,7 +117,7 @@ def test_response_to_a_request_that_has_to_wait_is_rejected() -> None:
 
 def test_two_responses_to_one_request_are_rejected() -> None:
     script = Script()
-    refused = Response(1, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+    refused = Response(1, kafka.HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     with pytest.raises(DivergedError) as diverged:
         script.do(_heartbeat(1, 0, "m"), refused, refused)
     assert diverged.value.rejection.differences[0].kind == "answered twice"
@@ -139,7 +125,7 @@ def test_two_responses_to_one_request_are_rejected() -> None:
 
 def test_new_member_with_a_known_id_is_rejected() -> None:
     script = Script()
-    same = JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id="twin")
+    same = kafka.JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id="twin")
     script.do(_join(1), Response(1, same))
     with pytest.raises(DivergedError):
         script.do(_join(2), Response(2, same))
@@ -147,12 +133,14 @@ def test_new_member_with_a_known_id_is_rejected() -> None:
 
 def test_member_id_required_without_an_id_is_rejected() -> None:
     with pytest.raises(DivergedError):
-        Script().do(_join(1), Response(1, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED)))
+        Script().do(_join(1), Response(1, kafka.JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED)))
 
 
 def _admitted(request_id: int) -> Response:
-    listed = (JoinGroupResponseMember("real-1", None, b"r"),)
-    body = JoinGroupResponse(ErrorCode.NONE, 1, "consumer", "range", "real-1", "real-1", listed)
+    listed = (kafka.JoinGroupResponseMember("real-1", None, b"r"),)
+    body = kafka.JoinGroupResponse(
+        ErrorCode.NONE, 1, "consumer", "range", "real-1", "real-1", listed
+    )
     return Response(request_id, body)
 
 
@@ -162,9 +150,7 @@ def _waiting_for_the_delay(script: Script) -> None:
 
 
 @pytest.mark.parametrize("elapsed_ms", [DELAY_MS, DELAY_MS + 400])
-def test_timer_on_a_real_clock_can_fire_on_time_or_slightly_late(
-    elapsed_ms: int,
-) -> None:
+def test_timer_on_a_real_clock_can_fire_on_time_or_slightly_late(elapsed_ms: int) -> None:
     for answers in ((), (_admitted(2),)):
         script = Script(late_ms=500)
         _waiting_for_the_delay(script)
@@ -186,7 +172,7 @@ def test_timer_on_a_real_clock_that_is_early_or_too_late_is_rejected(
 
 
 def _beaten(request_id: int, error: ErrorCode) -> Response:
-    return Response(request_id, HeartbeatResponse(error))
+    return Response(request_id, kafka.HeartbeatResponse(error))
 
 
 def _almost_over(script: Script, left_ms: int = 100) -> None:
@@ -246,13 +232,14 @@ def test_none_the_first_or_both_of_two_timers_due_around_a_request_can_fire_befo
 ) -> None:
     script = Script(late_ms=500)
     _almost_over(script)
-    script.do(_join(3), Response(3, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id="b")))
+    script.do(
+        _join(3), Response(3, kafka.JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id="b"))
+    )
     script.do(Advance(0), _admitted(2), elapsed_ms=100)
     script.do(Advance(0), elapsed_ms=29_850)  # the id of 3 ends in 50 ms, the session of 1 in 150
-    both = (MemberIdentity("#3"), MemberIdentity("#1"))
-    request = Request(4, 4, LeaveGroupRequest(GROUP_ID, both))
-    left = (MemberResponse("b", None, first), MemberResponse("real-1", None, second))
-    answer = Response(4, LeaveGroupResponse(ErrorCode.NONE, left))
+    request = Request(4, 4, leave("#3", "#1"))
+    left = (kafka.MemberResponse("b", None, first), kafka.MemberResponse("real-1", None, second))
+    answer = Response(4, kafka.LeaveGroupResponse(ErrorCode.NONE, left))
     if allowed:
         script.do(request, answer, elapsed_ms=300)
         return

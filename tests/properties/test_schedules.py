@@ -7,9 +7,9 @@ from random import Random
 
 import pytest
 
+from groupcheck.model.classic.instances.instance import DELAY
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.edits import DropRule
-from groupcheck.model.instances.instance import DELAY
-from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import count_covered

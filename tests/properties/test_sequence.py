@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.engine.exploration import explore
-from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.engine.trace import inputs_to
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import (
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import (
     Advance,
     Cleanup,
     Configure,
@@ -26,20 +24,9 @@ from groupcheck.model.state import (
     Shutdown,
     Unload,
 )
-from groupcheck.model.vocabulary import (
-    Assignment,
-    ErrorCode,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    Protocol,
-    Request,
-    SyncGroupRequest,
-)
+from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.trace import inputs_to
+from groupcheck.model.vocabulary import Assignment, ErrorCode, MemberIdentity, Protocol, Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import (
@@ -51,8 +38,9 @@ from groupcheck.properties.sequence import (
     well_formed,
 )
 from support.scenario import Broker
+from support.spaces import explored_once
 
-JOIN = JoinGroupRequest(GROUP_ID, 10_000, 20_000, protocols=(Protocol("range", b"\0\xff"),))
+JOIN = kafka.JoinGroupRequest(GROUP_ID, 10_000, 20_000, protocols=(Protocol("range", b"\0\xff"),))
 SEQUENCE = Sequence(
     "2.7",
     {"group.initial.rebalance.delay.ms": 0},
@@ -62,7 +50,7 @@ SEQUENCE = Sequence(
         Request(
             9,
             5,
-            SyncGroupRequest(
+            kafka.SyncGroupRequest(
                 GROUP_ID, 1, "#4", None, "consumer", "range", (Assignment("#4", b"a"),)
             ),
         ),
@@ -76,7 +64,7 @@ SEQUENCE = Sequence(
         Cleanup(),
         Shutdown(),
         Advance(10_000),
-        Request(12, 1, LeaveGroupRequest(GROUP_ID, (MemberIdentity("#4"),))),
+        Request(12, 1, kafka.LeaveGroupRequest(GROUP_ID, (MemberIdentity("#4"),))),
     ),
 )
 
@@ -95,7 +83,7 @@ def test_no_trace_of_a_version_without_a_maximum_size_changes_it() -> None:
 
 
 def test_every_path_of_an_instance_is_unchanged_after_saving_and_loading() -> None:
-    space = explore(virtual_time_instances(PROFILES["2.7"], 2)["storing"])
+    space = explored_once(virtual_time_instances(PROFILES["2.7"], 2)["storing"])
     graph = StateGraph(space)
     for node in range(0, len(space.nodes), 25):
         _, steps = inputs_to(space, graph.path(node))
@@ -106,17 +94,17 @@ def test_every_path_of_an_instance_is_unchanged_after_saving_and_loading() -> No
 def test_renumbering_counts_requests_from_one_and_renames_member_ids() -> None:
     join, sync, leave = (s for s in SEQUENCE.renumbered().steps if isinstance(s, Request))
     assert (join.request_id, sync.request_id, leave.request_id) == (1, 2, 3)
-    assert isinstance(sync.body, SyncGroupRequest)
+    assert isinstance(sync.body, kafka.SyncGroupRequest)
     assert sync.body.member_id == "#1"
     assert sync.body.assignments[0].member_id == "#1"
-    assert leave.body == LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
+    assert leave.body == kafka.LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))
 
 
 def test_member_id_is_known_only_after_the_join_group_that_revealed_it() -> None:
-    heartbeat = Request(2, 4, HeartbeatRequest(GROUP_ID, 1, "#1"))
+    heartbeat = Request(2, 4, kafka.HeartbeatRequest(GROUP_ID, 1, "#1"))
     assert well_formed([Request(1, 3, JOIN), heartbeat])
     assert not well_formed([heartbeat, Request(1, 3, JOIN)])
-    assert well_formed([Request(2, 4, HeartbeatRequest(GROUP_ID, 1, "nobody"))])
+    assert well_formed([Request(2, 4, kafka.HeartbeatRequest(GROUP_ID, 1, "nobody"))])
 
 
 def _request(api: str, version: object, body: str, number: str = "1") -> str:
@@ -306,9 +294,7 @@ def test_version_without_held_appends_allows_all_other_faults() -> None:
 
 
 @pytest.mark.parametrize("version", [0, 3])
-def test_empty_group_id_is_accepted_only_where_no_group_is_created(
-    version: int,
-) -> None:
+def test_empty_group_id_is_accepted_only_where_no_group_is_created(version: int) -> None:
     lines = [
         HEADER,
         _request("JoinGroup", version, _join(group="")),
@@ -349,8 +335,10 @@ def test_the_group_with_the_empty_id_is_described_and_deleted_apart_from_the_oth
 @pytest.mark.parametrize("odd", ["\u2028", "\x85", "\x0b", "\x1c"])
 def test_only_a_newline_ends_a_line_of_a_trace(odd: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.jsonl"
-    offset = OffsetCommitRequestPartition(0, 1, committed_metadata=f"a{odd}b")
-    commit = OffsetCommitRequest(GROUP_ID, topics=(OffsetCommitRequestTopic("t", (offset,)),))
+    offset = kafka.OffsetCommitRequestPartition(0, 1, committed_metadata=f"a{odd}b")
+    commit = kafka.OffsetCommitRequest(
+        GROUP_ID, topics=(kafka.OffsetCommitRequestTopic("t", (offset,)),)
+    )
     sequence = Sequence("2.7", {}, (Request(1, 8, commit),))
     raw = dump(sequence)
     if odd >= " ":

@@ -7,7 +7,9 @@ from itertools import islice
 
 import pytest
 
-from groupcheck.model.edits import edits_of
+from groupcheck.model.classic.edits import edits_of
+from groupcheck.model.classic.instances.instance import feature_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.edits import (
     ChangeAnswer,
     DropEffect,
@@ -17,8 +19,6 @@ from groupcheck.model.engine.edits import (
     Exchange,
     FromVersion,
 )
-from groupcheck.model.instances.instance import feature_instances
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode, Request
 from groupcheck.properties.explored import Explored, explored
 from groupcheck.properties.ports.source import PortSource

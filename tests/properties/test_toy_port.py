@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.instances.small import small_instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.instances.small import small_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.explored import explored
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Result, Settings

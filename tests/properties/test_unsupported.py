@@ -6,10 +6,10 @@ from collections.abc import Collection
 
 import pytest
 
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.instances.small import small_instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.instances.small import small_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import API_OF, Request
 from groupcheck.properties.explored import Explored, explored
 from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
@@ -51,8 +51,7 @@ class NotingPort(BuiltinPort):
 
 
 @pytest.mark.parametrize(
-    "feature",
-    [Feature.STATIC_MEMBERS, Feature.MAX_SIZE, Feature.HELD_APPENDS, Feature.CRASHES],
+    "feature", [Feature.STATIC_MEMBERS, Feature.MAX_SIZE, Feature.HELD_APPENDS, Feature.CRASHES]
 )
 def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
     feature: Feature, few: Explored
@@ -66,7 +65,7 @@ def test_port_covers_exactly_the_rules_that_its_supported_features_can_reach(
         rule
         for coverage in verification.coverages.values()
         for node, place in coverage.shown
-        for rule in coverage.space.edges[node][place].fired
+        for rule in coverage.space.edges[node][place].applied
     }
     assert shown == {
         rule for rule, each in needs(few.spaces.values()).items() if feature not in each

@@ -10,15 +10,14 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode, GroupView, Request, Response
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation
-from groupcheck.reports.explanations import explanations
 from groupcheck.reports.files import finding_files
-from groupcheck.reports.verification_record import finding_record
+from groupcheck.reports.finding_record import explained, finding_record
 
 ERRORS = (
     ErrorCode.NONE,
@@ -91,7 +90,7 @@ def _found(profile: str) -> list[Finding]:
 def test_the_finding_of_any_difference_is_explained_drawn_and_written(profile: str) -> None:
     findings = _found(profile)
     assert len(findings) > 10
-    rules, violated = zip(*map(explanations, findings), strict=True)
+    rules, violated = zip(*map(explained, findings), strict=True)
     assert any(rules)
     assert any(violated)
     for finding in findings:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from brokers_page import Column, Found, page
-from minors_page import MinorRun, minors_page
+from broker_pages import Column, Found, MinorRun, compared_page, minors_page
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.brokers.apache import RELEASES
 
 
@@ -33,48 +32,45 @@ OWN = {"port": "kafka:2.7", "shared": False, "answers": ["no error | at all"]}
 SHARED = {**OWN, "shared": True}
 
 
-def test_a_row_has_the_behaviour_of_each_broker_for_a_rule() -> None:
-    found = Found("0123abcd", "heartbeat/alive", "a title", "A story.\n", OWN)
-    text = page(
+def test_a_row_has_how_many_rules_of_an_api_each_broker_applies() -> None:
+    found = Found("0123abcd", "heartbeat/alive", "a title", "A text.\n", OWN)
+    text = compared_page(
         [
             column("New", "4.1", rules=("heartbeat/alive", "join/group-full")),
             column("Old", "0.10.2", rules=()),
             column("Double", "2.7", found, rules=("heartbeat/alive",)),
         ]
     )
-    link = "[0123abcd](#0123abcd)"
-    says = PROFILES["4.1"].rules["heartbeat/alive"].words
-    assert f"| {says} | yes |  | {link} |\n" in text
-    assert f"| {PROFILES['4.1'].rules['join/group-full'].words} | yes | - |  |\n" in text
+    assert "| JoinGroup | 1 of 1 | - | 0 of 1 |\n" in text
+    assert "| Heartbeat | 1 of 1 | 0 of 1 | 0 of 1, 1 differ |\n" in text
     assert "| transitions covered | 9 of 15 | 9 of 15 | 9 of 15 |\n" in text
     assert "| more findings that Kafka shares |  |  | 0 |\n" in text
-    assert "## SyncGroup" not in text
+    assert "SyncGroup" not in text
 
 
 def test_a_finding_that_kafka_shares_is_counted_apart() -> None:
-    found = Found("0123abcd", "heartbeat/alive", "a title", "A story.\n", SHARED)
-    text = page([column("Double", "2.7", found, rules=("heartbeat/alive",))])
+    found = Found("0123abcd", "heartbeat/alive", "a title", "A text.\n", SHARED)
+    text = compared_page([column("Double", "2.7", found, rules=("heartbeat/alive",))])
     assert "| findings | 0 |\n" in text
     assert "| more findings that Kafka shares | 1 |\n" in text
     assert "0123abcd" not in text
 
 
-def test_a_finding_against_no_rule_is_listed_apart() -> None:
-    text = page([column("Double", "2.7", Found("0123abcd", "", "", ""), rules=())])
-    assert "## No rule of the model\n\n1 finding: [0123abcd]" in text
-
-
 def test_finding_has_a_line_with_its_shortest_sequence_and_known_cause() -> None:
-    story = (
+    text = (
         "Finding 00000001: a title\n\n"
         "  1. A sends JoinGroup v7 without a member id, offering range b'' (session timeout 1 s)\n"
         "       <- no error\n"
         "  2. A sends Heartbeat v4 for generation 1\n"
     )
-    found = [Found(f"0000000{n}", "", "a | title", story, OWN, "an old bug") for n in (1, 2)]
-    text = page([column("Double", "2.7", *found, rules=()), column("B", "2.7", rules=())])
+    found = [
+        Found(f"0000000{n}", rule, "a | title", text, OWN, "an old bug")
+        for n, rule in ((1, "join/no-group"), (2, ""))
+    ]
+    text = compared_page([column("Double", "2.7", *found, rules=()), column("B", "2.7", rules=())])
     steps = "1. A: JoinGroup v7 without a member id<br>2. A: Heartbeat v4 for generation 1"
-    assert f'| <a id="00000001"></a>00000001 | {steps} | a \\| title |\n' in text
+    assert f"| 00000001 | `join/no-group` | {steps} | a \\| title |\n" in text
+    assert f"| 00000002 |  | {steps} | a \\| title |\n" in text
     assert "\nKnown cause of 00000001, 00000002: an old bug.\n" in text
     assert "| 2, by 1 cause |" in text
     assert "### B" not in text

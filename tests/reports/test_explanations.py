@@ -4,33 +4,33 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.state import Advance
 from groupcheck.model.engine.rules import VersionRule
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.findings.counterfactual import Unapplied
 from groupcheck.properties.findings.explanation import Explanation
 from groupcheck.properties.temporal.property import Property
-from groupcheck.reports import explanations
+from groupcheck.reports import finding_record
+from groupcheck.reports.finding_text import text_of
 from support.small_findings import finding_of, member_list_for_a_follower
 
 
 def test_the_violated_property_is_printed_with_its_source() -> None:
     finding = member_list_for_a_follower()
-    rules, violated = explanations.explanations(finding)
+    rules, violated = finding_record.explained(finding)
     assert rules == ()
     assert violated
     assert (violated.name, violated.source) == ("member-list", "GroupCoordinator.scala:1228")
-    assert explanations.lines(finding) == [
-        "It violates the property member-list:",
-        f"  {violated.description} [{violated.source}]",
-    ]
+    assert text_of(finding).endswith(
+        f"It violates the property member-list:\n  {violated.description} [{violated.source}]\n"
+    )
 
 
 def test_an_explanation_has_the_rule_the_earlier_rule_and_whether_its_guard_holds() -> None:
     stale = Request(2, 4, HeartbeatRequest(GROUP_ID, 0, "#1"))
     fault = "a heartbeat from an old generation is accepted"
-    (first, second), _ = explanations.explanations(finding_of(fault, Advance(3_000), stale))
+    (first, second), _ = finding_record.explained(finding_of(fault, Advance(3_000), stale))
     assert (first.rule, first.source) == ("heartbeat/alive", "GroupCoordinator.scala:643")
     assert first.guard_holds
     assert first.timer_left_ms is None
@@ -54,10 +54,10 @@ def test_each_reason_has_a_sentence_and_only_five_rules_are_printed() -> None:
     finding = member_list_for_a_follower()
     finding = finding._replace(sequence=finding.sequence._replace(profile="4.1"))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(explanations, "explain", lambda _finding: Explanation(unapplied, prop))
-        lines = explanations.lines(finding)
-    assert lines == [
-        "This answer would be correct if",
+        patch.setattr(finding_record, "explain", lambda _finding: Explanation(unapplied, prop))
+        lines = text_of(finding).splitlines()
+    assert lines[lines.index("This would be correct if") :] == [
+        "This would be correct if",
         "  it is one [One.scala:1]",
         "    (an earlier check applies: it is other [KIP-1])",
         "  it is one [One.scala:1]",

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 import support.spaces
-from groupcheck.model.exploring.exploration import Exploration, Settings, run
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.exploring.exploration import Exploration, Settings, run
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.progress import silent
 from groupcheck.properties.temporal.counterexamples import counterexamples, one_of_each
 from groupcheck.reports.exploration import MODEL, summary
-from groupcheck.reports.exploration_record import as_json
+from groupcheck.reports.exploration_record import as_record
 from support.marked_tests import ROOT
 
 pytestmark = pytest.mark.untraced
@@ -42,10 +42,10 @@ def test_an_exploration_of_every_instance_applies_all_rules_and_has_no_error(
     assert f"\napplied    all {len(PROFILE.rules)} rules" in said
     assert "exactly the state changes of validPreviousStates" in said
     assert "ERROR" not in said
-    json = as_json(whole)
-    assert not json["errors"]
-    assert not json["rules_not_applied"]
-    assert json["group_transitions"]["CompletingRebalance -> Stable"].keys() == {
+    record = as_record(whole, None)
+    assert not record.errors
+    assert not record.rules_not_applied
+    assert record.group_transitions["CompletingRebalance -> Stable"].keys() == {
         "sync/leader-completing",
         "log/release",
     }
@@ -74,15 +74,16 @@ def test_no_line_is_wider_than_a_screen(whole: Exploration) -> None:
     assert not [line for line in lines if str(MODEL) not in line and len(line) > 110]
 
 
-def test_an_instance_has_its_counts_in_a_row_and_as_json(exploration: Exploration) -> None:
-    said, json = summary(exploration, []), as_json(exploration)
+def test_an_instance_has_its_counts_in_a_row_and_in_its_record(exploration: Exploration) -> None:
+    said, record = summary(exploration, []), as_record(exploration, None)
     (row,) = (line.split() for line in said.splitlines() if line.startswith("membership"))
     assert row[1:4] == ["61", "682", "19"]
     assert "reached    all 682 transitions, each in at most 20 steps\n" in said
-    (instance,) = json["instances"]
+    (instance,) = record.instances
     counts = ("name", "states", "transitions", "depth", "generated")  # TLC generates with names
-    assert [instance[name] for name in counts] == ["membership", 61, 682, 19, None]
-    assert sum(component["states"] for component in instance["components"]) == 61
+    assert [getattr(instance, name) for name in counts] == ["membership", 61, 682, 19, None]
+    assert instance.components
+    assert sum(component.states for component in instance.components) == 61
 
 
 def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() -> None:
@@ -98,16 +99,16 @@ def test_rules_that_a_part_of_the_model_never_applies_are_listed(exploration: Ex
     assert ", 1 member;" in said
     assert "\nunapplied  " in said
     assert "log/hold" in said
-    assert "log/hold" in as_json(exploration)["rules_not_applied"]
+    assert "log/hold" in as_record(exploration, None).rules_not_applied
 
 
 def test_group_transitions_that_a_part_of_the_model_does_not_take_are_listed(
     exploration: Exploration,
 ) -> None:
     (first,) = exploration.spaces
-    arrows = {a: why for a, why in first.projection.arrows.items() if a.target != "Stable"}
-    projection = first.projection._replace(arrows=arrows)
-    said = summary(exploration._replace(spaces=[first._replace(projection=projection)]), [])
+    arrows = {a: why for a, why in first.group_graph.arrows.items() if a.target != "Stable"}
+    group_graph = first.group_graph._replace(arrows=arrows)
+    said = summary(exploration._replace(spaces=[first._replace(group_graph=group_graph)]), [])
     assert "[GroupMetadata.scala], except CompletingRebalance -> Stable" in said
     assert "ERROR" not in said
 
@@ -116,11 +117,11 @@ def test_errors_come_last_and_replace_the_lines_that_they_contradict(
     exploration: Exploration,
 ) -> None:
     (first,) = exploration.spaces
-    arrows = dict(first.projection.arrows)
+    arrows = dict(first.group_graph.arrows)
     arrow = next(iter(arrows))
     arrows[arrow._replace(target="CompletingRebalance")] = arrows.pop(arrow)
-    projection = first.projection._replace(arrows=arrows)
-    wrong = first._replace(unreachable=3, projection=projection)
+    group_graph = first.group_graph._replace(arrows=arrows)
+    wrong = first._replace(unreachable=3, group_graph=group_graph)
     said = summary(exploration._replace(spaces=[wrong]), [])
     assert "ERROR      3 transitions of membership cannot be reached" in said
     assert "ERROR      Kafka has no arrow absent -> CompletingRebalance" in said
@@ -132,5 +133,5 @@ def test_errors_come_last_and_replace_the_lines_that_they_contradict(
 def test_a_witness_is_printed_step_by_step_with_every_answer() -> None:
     settings = Settings(PROFILE, 2, ("membership",), witness="rebalance/elect-leader")
     said = summary(run(settings, silent), [])
-    assert "A shortest trace to rebalance/elect-leader (the leader is gone, so another" in said
+    assert "A shortest trace to rebalance/elect-leader (the leader is removed, so" in said
     assert "  4. A sends LeaveGroup v4\n       <- (to step 2) UNKNOWN_MEMBER_ID (25)" in said

@@ -18,24 +18,17 @@ from hypothesis import strategies as st
 
 import groupcheck
 from groupcheck.cli import main
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-    Protocol,
-    Request,
-    Response,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.vocabulary import ErrorCode, Protocol, Request, Response
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, parse
 from groupcheck.reports.files import finding_files, sweep, write
+from groupcheck.reports.finding_record import finding_record
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.record_file import read
-from groupcheck.reports.verification_record import finding_record
 from support.saved_results import diverging
 from support.small_findings import member_list_for_a_follower
 
@@ -70,8 +63,7 @@ def test_a_finding_is_written_as_text_traces_pictures_and_test(
     }
     assert read(report) == result
     assert finding.trace[0]["profile"] == "2.7"
-    # The trace has a header, and the last step is not accepted.
-    assert finding.accepted_steps == len(finding.trace) - 2
+    assert len(finding.steps) == len(finding.trace) - 1  # which has a header
     assert finding.property
     assert finding.property.name == "member-list"
 
@@ -109,8 +101,8 @@ class Talker(BuiltinPort):
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         del expected
         text = self.text
-        listed = (JoinGroupResponseMember(text, None, self.metadata),)
-        body = JoinGroupResponse(ErrorCode.NONE, 1, text, text, text, text, listed)
+        listed = (kafka.JoinGroupResponseMember(text, None, self.metadata),)
+        body = kafka.JoinGroupResponse(ErrorCode.NONE, 1, text, text, text, text, listed)
         return Observation((Response(request.request_id, body),))
 
     def close(self) -> None:
@@ -129,7 +121,9 @@ TEXTS = st.text(st.characters(), max_size=20) | st.sampled_from(
 def test_files_of_a_finding_are_well_formed_for_any_text_of_a_port(
     text: str, metadata: bytes, port: str, *, step: bool
 ) -> None:
-    body = JoinGroupRequest(GROUP_ID, 10_000, 10_000, protocols=(Protocol("range", metadata),))
+    body = kafka.JoinGroupRequest(
+        GROUP_ID, 10_000, 10_000, protocols=(Protocol("range", metadata),)
+    )
     sequence = Sequence("2.7", {}, (Request(1, 3, body),) if step else ())
     finding = replay(sequence, Talker(text, metadata))
     assert finding is not None

@@ -13,6 +13,7 @@ from junitparser import Error, Failure, JUnitXml, Skipped
 
 from groupcheck.reports.badge import as_badge
 from groupcheck.reports.changes import Changes, changes, lines
+from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.github import as_annotations
 from groupcheck.reports.junit import as_junit
 from groupcheck.reports.markdown import as_markdown
@@ -48,11 +49,7 @@ def _cases(saved: ResultRecord, changed: Changes) -> dict[str, list[type]]:
     """The cases by name, each with its results, as junitparser reads them."""
     (suite,) = JUnitXml.fromstring(as_junit(saved, changed).encode())
     assert suite.tests == len(list(suite))
-    for count, kind in (
-        (suite.failures, Failure),
-        (suite.errors, Error),
-        (suite.skipped, Skipped),
-    ):
+    for count, kind in ((suite.failures, Failure), (suite.errors, Error), (suite.skipped, Skipped)):
         assert count == sum(kind in map(type, case.result) for case in suite)
     assert datetime.fromisoformat(suite.timestamp).tzinfo is not None
     return {case.name: [type(result) for result in case.result] for case in suite}
@@ -93,7 +90,9 @@ def test_annotations_are_decoded_to_the_texts_of_the_findings() -> None:
     decoded = [
         _decoded(line) for line in as_annotations(SAMPLE, changes(SAMPLE, None)).splitlines()
     ]
-    assert decoded == [("error", f"groupcheck: {f.title}", f.text) for f in SAMPLE.findings]
+    assert decoded == [
+        ("error", f"groupcheck: {f.title}", finding_text(f)) for f in SAMPLE.findings
+    ]
     assert as_annotations(CONFORMING, changes(CONFORMING, None)) == ""
 
 

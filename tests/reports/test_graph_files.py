@@ -17,27 +17,27 @@ import networkx as nx
 import pytest
 
 from groupcheck.model.bodies import camel
-from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.classic.exploring.exploration import Witness
+from groupcheck.model.classic.instances.instance import instances, virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.statistics import statistics
 from groupcheck.model.engine.trace import trace_of
-from groupcheck.model.exploring.exploration import Witness
-from groupcheck.model.instances.instance import instances, virtual_time_instances
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.run import Run, UnfairError
 from groupcheck.properties.sequence import Sequence, load
 from groupcheck.reports.graph_files import write_graph, write_witness
 from groupcheck.reports.itf import VARIABLES
-from support.spaces import whole
+from support.spaces import explored_once, whole
 
 PROFILE = PROFILES["2.7"]
 
 
 @pytest.fixture(scope="module")
 def space() -> StateSpace:
-    return explore(virtual_time_instances(PROFILE, 1)["storing"])
+    return explored_once(virtual_time_instances(PROFILE, 1)["storing"])
 
 
 @pytest.fixture(scope="module")
@@ -69,7 +69,7 @@ def test_the_json_has_every_node_and_edge_with_its_input_answers_and_rules(
     assert [node["id"] for node in read["nodes"]] == list(range(len(space.nodes)))
     edges = [(source, edge) for source, edges in enumerate(space.edges) for edge in edges]
     assert [(e["source"], e["target"], tuple(e["rules"])) for e in read["edges"]] == [
-        (source, edge.target, edge.fired) for source, edge in edges
+        (source, edge.target, edge.applied) for source, edge in edges
     ]
     assert [len(e["answers"]) for e in read["edges"]] == [len(e.responses) for _, e in edges]
     joins = [e["input"]["body"] for e in read["edges"] if e["action"] == "JoinGroup"]
@@ -112,11 +112,11 @@ def witnesses(members: int) -> list[Witness]:
     found: dict[str, Witness] = {}
     for name, graph in graphs.items():
         for rule in PROFILE.rules:
-            if rule not in found and (hops := graph.witness_of(rule)):
-                steps = tuple(trace_of(graph.space, hops))
+            if rule not in found and (transitions := graph.witness_of(rule)):
+                steps = tuple(trace_of(graph.space, transitions))
                 found[rule] = Witness(rule, name, graph.space.instance, steps)
     edges = (edge for graph in graphs.values() for each in graph.space.edges for edge in each)
-    assert set(found) == {rule for edge in edges for rule in edge.fired}
+    assert set(found) == {rule for edge in edges for rule in edge.applied}
     return list(found.values())
 
 
@@ -169,7 +169,7 @@ def test_the_states_of_an_itf_trace_are_those_of_the_model(
         ]
         assert initial == (*instances(PROFILE, members)[witness.space].initial, None, (), ())
         assert after == [
-            (*outcome.coordinator, given, outcome.responses, outcome.fired)
+            (*outcome.coordinator, given, outcome.responses, outcome.applied)
             for given, outcome in witness.steps
         ]
 

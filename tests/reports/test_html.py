@@ -16,7 +16,7 @@ from groupcheck.cli import main
 from groupcheck.properties.code.code import FileRan, FunctionRan, Label, coded
 from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.changes import changes
-from groupcheck.reports.explored_graphs import Again, again
+from groupcheck.reports.explored_graphs import Graphs, explored_again
 from groupcheck.reports.files import write
 from groupcheck.reports.html import WORDS, as_html
 from groupcheck.reports.record import ResultRecord
@@ -29,7 +29,7 @@ replace = msgspec.structs.replace
 
 
 def _page(saved: ResultRecord, before: ResultRecord | None = None) -> str:
-    return as_html(saved, changes(saved, before), again(saved))
+    return as_html(saved, changes(saved, before), explored_again(saved))
 
 
 def _data(page: str) -> dict[str, Any]:
@@ -76,8 +76,8 @@ def test_transitions_of_another_model_have_no_names() -> None:
     text = _page(saved)
     assert "The transitions of membership/1 have no names" in text
     assert len(_data(text)["outcomes"]) == sum(each.transitions.total for each in others)
-    known = again(replace(saved, profile="9.9"))
-    assert known == Again((), ("membership/1", "metadata/1", "storing/1"))
+    known = explored_again(replace(saved, profile="9.9"))
+    assert known == Graphs((), ("membership/1", "metadata/1", "storing/1"))
     nothing = as_html(saved, changes(saved, None), known)
     assert 'id="data"' not in nothing
     assert "The transitions of membership/1, metadata/1, storing/1 have no names" in nothing
@@ -237,9 +237,7 @@ def test_in_a_browser_a_line_of_code_lists_its_transitions(
 
 
 @needs("chromedriver")
-def test_the_page_has_a_dark_mode_and_printing_opens_all_details(
-    opened: Browser,
-) -> None:
+def test_the_page_has_a_dark_mode_and_printing_opens_all_details(opened: Browser) -> None:
     colour = "return getComputedStyle(document.body).backgroundColor"
     opened.prefer("prefers-color-scheme", "light")
     assert opened.run(colour) == "rgb(255, 255, 255)"

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.instances.inputs import GROUP_ID, commit, offset_delete, txn_commit
+from groupcheck.model.classic.instances.inputs import GROUP_ID, commit, offset_delete, txn_commit
 from groupcheck.model.vocabulary import ErrorCode, Request, RequestBody, ResponseBody
 from groupcheck.properties.sequence import Sequence, dump, parse
-from groupcheck.reports.messages import answer_in_words, step_in_words
+from groupcheck.reports.messages import answer_text, step_text
 
 ASKED: tuple[tuple[int, RequestBody, str], ...] = (
     (
@@ -116,17 +116,17 @@ ANSWERED: tuple[tuple[ResponseBody, str], ...] = (
 
 @pytest.mark.parametrize(("version", "body", "words"), ASKED)
 def test_a_request_is_printed_with_its_sender(version: int, body: RequestBody, words: str) -> None:
-    assert step_in_words(Request(1, version, body), {}) == words
+    assert step_text(Request(1, version, body), {}) == words
 
 
 @pytest.mark.parametrize(("body", "words"), ANSWERED)
 def test_an_answer_is_printed_with_its_errors(body: ResponseBody, words: str) -> None:
-    assert answer_in_words(body, {}) == words
+    assert answer_text(body, {}) == words
 
 
 def test_a_commit_is_printed_with_its_retention() -> None:
     said = commit(-1, "")._replace(retention_time_ms=90_000)
-    text = step_in_words(Request(1, 4, said), {})
+    text = step_text(Request(1, 4, said), {})
     assert text == "a client sends OffsetCommit v4: topic/0 = 5, retained for 1 min 30 s"
 
 

@@ -13,12 +13,7 @@ from jsonschema import Draft202012Validator
 from groupcheck.cli import main
 from groupcheck.properties.coverage.kind import Kind, united
 from groupcheck.properties.result import TransitionCounts
-from groupcheck.reports.record_file import (
-    MalformedResultError,
-    as_text,
-    read,
-    schema,
-)
+from groupcheck.reports.record_file import MalformedResultError, as_text, read, schema
 from groupcheck.reports.terminal import summary
 from support import saved_results
 
@@ -47,9 +42,7 @@ def test_the_published_schema_is_that_of_the_record() -> None:
     assert _ordered(json.loads(json.dumps(schema()))) == _ordered(PUBLISHED)
 
 
-def test_a_result_with_findings_conforms_to_the_schema(
-    diverging: dict[str, Any],
-) -> None:
+def test_a_result_with_findings_conforms_to_the_schema(diverging: dict[str, Any]) -> None:
     Draft202012Validator(PUBLISHED).validate(diverging)
     for finding in diverging["findings"]:
         assert len(finding["states"]) == len(finding["trace"])  # whose first line is no step
@@ -108,7 +101,7 @@ def test_a_malformed_result_is_one_line(diverging: dict[str, Any], tmp_path: Pat
     path = tmp_path / "result.json"
     instance = diverging["instances"][0]
     counts = {**instance["transitions"], "covered": 0}
-    drawn = diverging["findings"][0]["diagram"]
+    step = diverging["findings"][0]["steps"][0]
     for found, why in (
         ("{", "it is not JSON"),
         ("[" * 100_000, "it is not JSON"),
@@ -119,11 +112,13 @@ def test_a_malformed_result_is_one_line(diverging: dict[str, Any], tmp_path: Pat
         (_with(diverging, instance, transitions=counts), "are not those of its outcomes"),
         (_with(diverging, instance, outcomes="?"), "have an unknown letter"),
         (_spoilt(diverging, id="../../a"), "matching regex"),
-        (_spoilt(diverging, text="\x1b[2J"), "has control characters"),
+        (_spoilt(diverging, observed="\x1b[2J"), "has control characters"),
         (_spoilt(diverging, title="\ud800"), "has control characters"),
         (
-            _spoilt(diverging, diagram={**drawn, "participants": ["A", "b"]}),
-            "unknown or listed twice",
+            _spoilt(
+                diverging, steps=[{**step, "answers": [{"kind": "wrong", "step": 2, "text": ""}]}]
+            ),
+            "is to no step",
         ),
     ):
         path.write_text(found if isinstance(found, str) else json.dumps(found))

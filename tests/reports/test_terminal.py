@@ -6,17 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.instances.inputs import GROUP_ID
+from groupcheck.model.classic.instances.inputs import GROUP_ID
 from groupcheck.model.vocabulary import HeartbeatRequest, Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.port import PortFailedError
-from groupcheck.properties.result import (
-    InstanceCoverage,
-    Result,
-    Settings,
-    Tours,
-    TransitionCounts,
-)
+from groupcheck.properties.result import InstanceCoverage, Result, Settings, Tours, TransitionCounts
 from groupcheck.properties.sequence import Sequence
 from groupcheck.reports.terminal import summary, verdict
 from groupcheck.reports.verification_record import result_record

@@ -1,4 +1,4 @@
-"""Consumers of real client libraries, each in its own process, and their possible fates."""
+"""Consumers of real client libraries, each in its own process: they leave, die or stall."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_S = 25.0
 
 
 def eventually(what: Callable[[], bool], why: Callable[[], object] = lambda: "") -> None:
-    """Wait until it is so."""
+    """Wait until a condition holds."""
     end = time.monotonic() + PATIENCE_S
     while not what():
         assert time.monotonic() < end, why()
@@ -30,12 +30,12 @@ def eventually(what: Callable[[], bool], why: Callable[[], object] = lambda: "")
 
 
 class Consumer:
-    """A consumer under a library of its own."""
+    """A consumer process that uses one library."""
 
     def __init__(self, library: str, address: str, group: str, topic: str, **settings: Any) -> None:
         self.library = library
         self.assigned: list[int] = []
-        self.assignments: list[list[int]] = []  # all that there have been
+        self.assignments: list[list[int]] = []  # all assignments so far
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
         said = json.dumps({**TIMES, **settings})
         self._process = subprocess.Popen(
@@ -46,38 +46,38 @@ class Consumer:
             text=True,
         )
         threading.Thread(target=self._listen, daemon=True).start()
-        self._complaints: list[str] = []
-        threading.Thread(target=self._hear_complaints, daemon=True).start()
+        self._errors: list[str] = []
+        threading.Thread(target=self._read_errors, daemon=True).start()
 
     def commit(self, offset: int) -> None:
-        """Commit that offset for all that it has."""
+        """Commit an offset for each assigned partition."""
         self._tell(f"commit {offset}")
         assert self._answers.get(timeout=PATIENCE_S) == {"done": "commit"}
 
     def committed(self) -> dict[int, int]:
-        """What is committed for all that it has."""
+        """The committed offset of each assigned partition."""
         self._tell("committed")
         committed = self._answers.get(timeout=PATIENCE_S)["committed"]
         return {int(partition): offset for partition, offset in committed.items()}
 
     def leave(self) -> None:
-        """Leave in good order."""
+        """Leave the group and end."""
         self._tell("leave")
-        assert self._process.wait(PATIENCE_S) == 0, self._complaints
+        assert self._process.wait(PATIENCE_S) == 0, self._errors
         self.assigned = []
 
     def kill(self) -> None:
-        """Die at once, without a word."""
+        """Kill the process."""
         self._process.kill()
         self._process.wait(PATIENCE_S)
         self.assigned = []
 
     def stall(self) -> None:
-        """Do nothing more, with all connections open."""
+        """Stop the process, with its connections open."""
         self._process.send_signal(signal.SIGSTOP)
 
     def wake(self) -> None:
-        """Go on."""
+        """Continue the process."""
         self._process.send_signal(signal.SIGCONT)
 
     def _tell(self, line: str) -> None:
@@ -95,10 +95,10 @@ class Consumer:
             else:
                 self._answers.put(answer)
 
-    def _hear_complaints(self) -> None:
+    def _read_errors(self) -> None:
         assert self._process.stderr is not None
         for line in self._process.stderr:
-            self._complaints = [*self._complaints[-20:], line]
+            self._errors = [*self._errors[-20:], line]
 
     def __enter__(self) -> Self:
         return self
@@ -107,12 +107,12 @@ class Consumer:
         self.kill()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             assert stream is not None
-            # The threads that read have come to the end.
+            # The reading threads have ended.
             stream.close()
 
 
 class Group:
-    """Consumers of one group, as many as are wanted."""
+    """The consumers of one group."""
 
     def __init__(
         self, stack: ExitStack, address: str, name: str, topic: str, partitions: int
@@ -124,22 +124,22 @@ class Group:
         self.partitions = list(range(partitions))
 
     def add(self, library: str, **settings: Any) -> Consumer:
-        """One more."""
+        """Start another consumer."""
         consumer = Consumer(library, self.address, self.name, self.topic, **settings)
         return self._stack.enter_context(consumer)
 
-    def settle(self, *consumers: Consumer) -> None:
-        """Wait until these have every partition among them, each one of them some."""
+    def wait_for_assignment(self, *consumers: Consumer) -> None:
+        """Wait until each of these has partitions, and together they have all."""
 
-        def settled() -> bool:
+        def assigned() -> bool:
             each = [c.assigned for c in consumers]
             return all(each) and sorted(p for own in each for p in own) == self.partitions
 
-        eventually(settled, lambda: [(c.library, c.assigned, c._complaints) for c in consumers])
+        eventually(assigned, lambda: [(c.library, c.assigned, c._errors) for c in consumers])
 
 
 @contextmanager
 def group(address: str, name: str, topic: str, partitions: int) -> Iterator[Group]:
-    """A group, all of whose consumers are gone afterwards."""
+    """A group; its consumers are killed afterwards."""
     with ExitStack() as stack:
         yield Group(stack, address, name, topic, partitions)

@@ -1,9 +1,8 @@
 """A consumer in a process of its own: `consume.py LIBRARY ADDRESS GROUP TOPIC SETTINGS`.
 
-It says on standard output, as JSON Lines, which partitions it has whenever that changes, and does
-the commands on standard input: `commit N` commits that offset for all it has, `committed` says
-what is committed for them, `leave` ends it in good order. What else may become of a consumer is
-done to it from outside, with signals.
+It prints its assigned partitions as JSON Lines whenever they change, and executes the commands on
+standard input: `commit N` commits an offset for each assigned partition, `committed` prints the
+committed offsets, `leave` leaves the group. Signals stop, continue or kill it.
 """
 
 from __future__ import annotations
@@ -69,7 +68,7 @@ class KafkaPython:
             metadata_max_age_ms=1_000,
             **settings,
         )
-        # Else it may lead a group of whose topic it knows no partition yet, and stay with that.
+        # Else it may become the leader before it knows a partition of the topic.
         self._consumer.partitions_for_topic(topic)
         self._consumer.subscribe([topic])
 
@@ -92,9 +91,7 @@ class KafkaPython:
 class Aiokafka:
     def __init__(self, address: str, group: str, topic: str, settings: dict[str, Any]) -> None:
         from aiokafka import AIOKafkaConsumer  # noqa: PLC0415
-        from aiokafka.coordinator.assignors.range import (  # noqa: PLC0415
-            RangePartitionAssignor,
-        )
+        from aiokafka.coordinator.assignors.range import RangePartitionAssignor  # noqa: PLC0415
 
         self._loop = asyncio.new_event_loop()
 
@@ -141,8 +138,8 @@ LIBRARIES: dict[str, Any] = {
 }
 
 
-def say(**what: Any) -> None:
-    print(json.dumps(what), flush=True)  # noqa: T201 - that is how it answers
+def write(**what: Any) -> None:
+    print(json.dumps(what), flush=True)  # noqa: T201 - its output
 
 
 def main(library: str, address: str, group: str, topic: str, settings: str) -> None:
@@ -162,7 +159,7 @@ def main(library: str, address: str, group: str, topic: str, settings: str) -> N
         assigned = sorted(consumer.assigned())
         if assigned != known:
             known = assigned
-            say(assigned=assigned, at=time.monotonic())
+            write(assigned=assigned, at=time.monotonic())
         if not commands.empty():
             command, _, argument = commands.get().partition(" ")
             if command == "leave":
@@ -170,9 +167,9 @@ def main(library: str, address: str, group: str, topic: str, settings: str) -> N
                 return
             if command == "commit":
                 consumer.commit(int(argument))
-                say(done="commit")
+                write(done="commit")
             if command == "committed":
-                say(committed=consumer.committed())
+                write(committed=consumer.committed())
 
 
 if __name__ == "__main__":

@@ -6,15 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupResponse, Protocol, SyncGroupResponse
-from support.play import COOPERATIVE, Call, Play
+from support.requests import Call
+from support.scenario import COOPERATIVE, Broker
 
 NOTHING: Mapping[str, bytes] = MappingProxyType({})
 
 
 class Consumers:
-    """The consumers of one group, each of which knows what the answers to it have said.
+    """The consumers of one group, each with the member id and generation that it received.
 
     Args:
         profile: the version's name.
@@ -30,7 +31,7 @@ class Consumers:
         rebalance_s: int = 60,
         **settings: int,
     ) -> None:
-        self.play = Play(PROFILES[profile], **settings)
+        self.broker = Broker(PROFILES[profile], **settings)
         self.joins_sent: Counter[str] = Counter()
         self._session_s = session_s
         self._rebalance_s = rebalance_s
@@ -40,85 +41,85 @@ class Consumers:
         self._syncs: dict[str, list[Call[SyncGroupResponse]]] = {}
 
     def at(self, seconds: float) -> None:
-        """The clock comes to show so many seconds."""
+        """Advance the clock to this time."""
         ms = round(seconds * 1_000)
         assert ms > self._now_ms, "time passes"
-        self.play.wait(ms - self._now_ms)
+        self.broker.wait(ms - self._now_ms)
         self._now_ms = ms
 
     def join(
         self, name: str, protocols: tuple[Protocol, ...] = COOPERATIVE, *, lost: bool = False
     ) -> Call[JoinGroupResponse]:
-        """JoinGroup, with the consumer's id if it knows one; the response may be lost."""
+        """JoinGroup, with the consumer's member id if it has one; the response may be lost."""
         joined = self._last_join(name)
-        call = self.play.join(
+        call = self.broker.join(
             joined.member_id if joined else "",
             session_ms=self._session_s.get(name, 10) * 1_000,
             rebalance_ms=self._rebalance_s * 1_000,
             protocols=protocols,
         )
         if joined is None:
-            self._names[f"#{call.request_id}"] = name  # the id that it is given, if it is added
+            self._names[f"#{call.request_id}"] = name  # the new member id, if it is added
         self.joins_sent[name] += 1
         if not lost:
             self._joins.setdefault(name, []).append(call)
         return call
 
     def sync(self, name: str, shares: Mapping[str, bytes] = NOTHING) -> Call[SyncGroupResponse]:
-        """SyncGroup of the generation that the consumer knows, with each one's share by name."""
+        """SyncGroup in the consumer's generation, with the assignments by name."""
         assignments = {self._id(other): share for other, share in shares.items()}
-        call = self.play.sync(self._id(name), self.generation(name), assignments)
+        call = self.broker.sync(self._id(name), self.generation(name), assignments)
         self._syncs.setdefault(name, []).append(call)
         return call
 
     def heartbeat(self, name: str) -> ErrorCode:
-        """Heartbeat in the generation that the consumer knows."""
-        return self.play.heartbeat(self._id(name), self.generation(name))
+        """Heartbeat in the consumer's generation."""
+        return self.broker.heartbeat(self._id(name), self.generation(name))
 
     def commit(self, name: str, generation_id: int) -> ErrorCode:
-        """OffsetCommit in that generation."""
-        return self.play.commit(self._id(name), generation_id)
+        """OffsetCommit in a generation."""
+        return self.broker.commit(self._id(name), generation_id)
 
     def leave(self, name: str) -> None:
         """LeaveGroup, which succeeds."""
-        assert self.play.leave(self._id(name)) == [ErrorCode.NONE]
+        assert self.broker.leave(self._id(name)) == [ErrorCode.NONE]
 
     def generation(self, name: str) -> int:
-        """The generation that the consumer knows."""
+        """The generation of the consumer."""
         joined = self._last_join(name)
         assert joined is not None, f"{name} was never admitted"
         return joined.generation_id
 
     def received(self, name: str) -> list[bytes]:
-        """The assignments that reached the consumer, with each of which it is called back."""
+        """The assignments that the consumer received."""
         answers = [call.answer for call in self._syncs.get(name, ()) if call.answered]
         return [answer.assignment for answer in answers if answer.error_code is ErrorCode.NONE]
 
     @property
     def members(self) -> list[str]:
         """The names of the group's members."""
-        return sorted(self._names[member_id] for member_id in self.play.member_ids)
+        return sorted(self._names[member_id] for member_id in self.broker.member_ids)
 
     @property
     def leader(self) -> str | None:
         """The name of the group's leader."""
-        leader = self.play.group.leader
+        leader = self.broker.group.leader
         return leader and self._names[leader]
 
     def deadline_s(self, name: str) -> float | None:
-        """When the consumer's session ends by the clock, None while no timer runs."""
-        member = self.play.group.member(self._id(name))
+        """The time at which the consumer's session ends, None while no timer runs."""
+        member = self.broker.group.member(self._id(name))
         assert member is not None, f"{name} is not in the group"
         left_ms = member.session_left_ms
         return None if left_ms is None else (self._now_ms + left_ms) / 1_000
 
     def join_deadline_s(self) -> float | None:
-        """When the join phase ends at the latest, by the clock, None while there is none."""
-        timer = self.play.group.join_timer
+        """The latest time at which the join phase ends, None outside one."""
+        timer = self.broker.group.join_timer
         return None if timer is None else (self._now_ms + timer.left_ms) / 1_000
 
     def _last_join(self, name: str) -> JoinGroupResponse | None:
-        """The last answer that admitted the consumer to a generation."""
+        """The last JoinGroup response to the consumer without an error."""
         answers = [call.answer for call in self._joins.get(name, ()) if call.answered]
         admitted = [answer for answer in answers if answer.error_code is ErrorCode.NONE]
         return admitted[-1] if admitted else None

@@ -1,7 +1,7 @@
 """For each difference between profiles that shows over the wire, a short sequence that shows it.
 
 They are data: requests, and time that passes. On the model a test sees that the two profiles answer
-them differently; bench/differences_on_brokers.py plays them on brokers.
+them differently; bench/known_sequences.py plays them on brokers.
 """
 
 from __future__ import annotations
@@ -9,40 +9,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.config import Config
-from groupcheck.model.instances.inputs import (
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.instances.inputs import (
     GROUP_ID,
     INSTANCE,
     NO_INSTANCE,
     OTHER_PROTOCOLS,
     OTHER_TOPIC,
     PRODUCER_ID,
-    PROTOCOLS,
     TOPIC,
     commit,
     fetch,
     txn_commit,
 )
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Coordinator, Log
-from groupcheck.model.transition import Input, successors
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance, Coordinator, Log
+from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import (
-    Assignment,
-    DescribeGroupsRequest,
-    EndTxnRequest,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    ListGroupsRequest,
-    MemberIdentity,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    Request,
-    RequestBody,
-    ResponseBody,
-    SyncGroupRequest,
-)
+from groupcheck.model.vocabulary import Request, RequestBody, ResponseBody
+from support import requests
 
 INITIAL_DELAY: Final = "group.initial.rebalance.delay.ms"
 SIZE: Final = "group.max.size"
@@ -87,51 +73,40 @@ class Shown(NamedTuple):
 
 
 def join(member_id: str = "", version: int = 1, **changed: Any) -> Asked:
-    body = JoinGroupRequest(GROUP_ID, LONG_MS, LONG_MS, member_id, protocols=PROTOCOLS)
-    return Asked(version, body._replace(**changed))
+    timeouts = {"session_ms": LONG_MS, "rebalance_ms": LONG_MS}
+    return Asked(version, requests.join(member_id, **{**timeouts, **changed}))
 
 
 def sync(member_id: str, generation_id: int = 1) -> Asked:
-    given = (Assignment(member_id, b"part"),)
-    body = SyncGroupRequest(GROUP_ID, generation_id, member_id, None, "consumer", "range", given)
-    return Asked(0, body)
+    return Asked(0, requests.sync(member_id, generation_id))
 
 
-def heartbeat(member_id: str, generation_id: int = 1, instance_id: str | None = None) -> Asked:
-    body = HeartbeatRequest(GROUP_ID, generation_id, member_id, instance_id)
-    return Asked(3 if instance_id else 0, body)
+def heartbeat(member_id: str, generation_id: int = 1, instance: str | None = None) -> Asked:
+    return Asked(3 if instance else 0, requests.heartbeat(member_id, generation_id, instance))
 
 
 def leave(*member_ids: str) -> Asked:
-    identities = tuple(map(MemberIdentity, member_ids))
-    return Asked(3 if len(identities) > 1 else 0, LeaveGroupRequest(GROUP_ID, identities))
+    return Asked(3 if len(member_ids) > 1 else 0, requests.leave(*member_ids))
 
 
 def describe(version: int = 0) -> Asked:
-    return Asked(version, DescribeGroupsRequest((GROUP_ID,)))
+    return Asked(version, kafka.DescribeGroupsRequest((GROUP_ID,)))
 
 
-def _refused_beside_stored() -> Asked:
-    topics = tuple(
-        OffsetCommitRequestTopic(
-            name, (OffsetCommitRequestPartition(0, 5, committed_metadata=metadata),)
-        )
-        for name, metadata in ((TOPIC, "x" * 5_000), (OTHER_TOPIC, ""))
-    )
-    return Asked(2, commit(-1, "")._replace(topics=topics))
-
-
-STATIC: Final[Mapping[str, Any]] = {"version": 7, "group_instance_id": INSTANCE}
+REJECTED_BESIDE_STORED: Final = Asked(
+    2, requests.commit_of({(TOPIC, 0): (5, -1, "x" * 5_000), (OTHER_TOPIC, 0): 5})
+)
+STATIC: Final[Mapping[str, Any]] = {"version": 7, "instance": INSTANCE}
 OLDEST, OLD, NEW = "0.10.2", "2.7", "4.1"
 ALONE: Final = (join(version=2), DELAY, sync("#1"))  # a member, Stable
 UNSTABLE: Final = fetch(require_stable=True)
 STABLE: Final = fetch(require_stable=False)
-MARKER: Final = EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True)
+MARKER: Final = kafka.EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True)
 
 SHOWN: Final = (
     Shown("first member without protocols", OLDEST, OLD, (join(protocols=()),)),
-    Shown("generation of a refusal", OLDEST, OLD, (join("nobody"),)),
-    Shown("ids given out first", OLDEST, OLD, (join(version=4), DELAY)),
+    Shown("generation of a rejected join", OLDEST, OLD, (join("nobody"),)),
+    Shown("member id before the join", OLDEST, OLD, (join(version=4), DELAY)),
     Shown("initial delay", OLDEST, OLD, (join(),), {INITIAL_DELAY: 3_000}),
     Shown(
         "initial delay",
@@ -150,23 +125,13 @@ SHOWN: Final = (
     Shown("heartbeat before the assignments", OLDEST, OLD, (join(), DELAY, heartbeat("#1"))),
     Shown("generation of an early heartbeat", OLDEST, OLD, (join(), DELAY, heartbeat("#1", 7))),
     Shown(
-        "commit before the assignments",
-        OLDEST,
-        OLD,
-        (join(), DELAY, Asked(2, commit(1, "nobody"))),
+        "commit before the assignments", OLDEST, OLD, (join(), DELAY, Asked(2, commit(1, "nobody")))
     ),
     Shown(
-        "join that is parked as its member leaves",
+        "parked join of a member that leaves",
         OLDEST,
         OLD,
-        (
-            join(),
-            DELAY,
-            join(),
-            join("#1"),
-            join("#1", protocols=OTHER_PROTOCOLS),
-            leave("#1"),
-        ),
+        (join(), DELAY, join(), join("#1"), join("#1", protocols=OTHER_PROTOCOLS), leave("#1")),
     ),
     Shown(
         "static members",
@@ -175,23 +140,18 @@ SHOWN: Final = (
         (join(**STATIC), DELAY, sync("#1"), join(**{**STATIC, "version": 9})),
     ),
     Shown(
-        "timeouts of a member that joins again",
+        "timeouts of a member that rejoins",
         OLD,
         NEW,
         (
             *ALONE,
-            join("#1", version=2, session_timeout_ms=SHORT_MS),
+            join("#1", version=2, session_ms=SHORT_MS),
             sync("#1", 2),
             Advance(SHORT_MS),
             describe(),
         ),
     ),
-    Shown(
-        "unregistered instance id",
-        OLD,
-        NEW,
-        (*ALONE, heartbeat("#1", 1, NO_INSTANCE)),
-    ),
+    Shown("unregistered instance id", OLD, NEW, (*ALONE, heartbeat("#1", 1, NO_INSTANCE))),
     Shown("commit to no group", OLD, NEW, (Asked(9, commit(1, "nobody")),)),
     Shown(
         "batch leave",
@@ -210,19 +170,14 @@ SHOWN: Final = (
         "time to sync",
         OLD,
         NEW,
-        (
-            join(version=2, rebalance_timeout_ms=REBALANCE_MS),
-            DELAY,
-            Advance(REBALANCE_MS),
-            describe(),
-        ),
+        (join(version=2, rebalance_ms=REBALANCE_MS), DELAY, Advance(REBALANCE_MS), describe()),
     ),
     Shown(
         "sync in Stable",
         OLD,
         NEW,
         (
-            join(version=2, session_timeout_ms=SHORT_MS),
+            join(version=2, session_ms=SHORT_MS),
             DELAY,
             sync("#1"),
             Advance(SHORT_MS // 2),
@@ -237,25 +192,22 @@ SHOWN: Final = (
         NEW,
         (*ALONE, Asked(3, txn_commit(-1, "#1")), Asked(0, MARKER), Asked(1, STABLE)),
     ),
-    Shown("stable offsets", OLD, NEW, (_refused_beside_stored(), Asked(7, UNSTABLE))),
-    Shown("metadata too long", OLD, NEW, (_refused_beside_stored(), Asked(7, UNSTABLE))),
+    Shown("stable offsets", OLD, NEW, (REJECTED_BESIDE_STORED, Asked(7, UNSTABLE))),
+    Shown("metadata too long", OLD, NEW, (REJECTED_BESIDE_STORED, Asked(7, UNSTABLE))),
     Shown("describe", OLD, NEW, (describe(6),)),
     Shown("describe", OLD, NEW, (*ALONE, join(version=2), describe())),
     Shown(
-        "list",
-        OLD,
-        NEW,
-        (Asked(2, commit(-1, "")), Asked(4, ListGroupsRequest(("empty",)))),
+        "list", OLD, NEW, (Asked(2, commit(-1, "")), Asked(4, kafka.ListGroupsRequest(("empty",))))
     ),
     Shown(
-        "static member that does not join again",
+        "static member that does not rejoin",
         OLD,
         NEW,
         (
-            join(rebalance_timeout_ms=REBALANCE_MS, **STATIC),
+            join(rebalance_ms=REBALANCE_MS, **STATIC),
             DELAY,
             sync("#1"),
-            join(version=7, group_instance_id="another", rebalance_timeout_ms=REBALANCE_MS),
+            join(version=7, instance="another", rebalance_ms=REBALANCE_MS),
             Advance(REBALANCE_MS),
             sync("#4", 2),
             Advance(REBALANCE_MS),
@@ -268,17 +220,17 @@ SHOWN: Final = (
 FAILOVER = "needs a partition that is lost, loaded or shut down"
 LOG = "needs appends that fail or wait"
 NOT_SHOWN: Final[Mapping[str, str]] = {
-    "gate order": FAILOVER,
+    "order of the first checks": FAILOVER,
     "loading": FAILOVER,
-    "group that is not there": "is between 0.10.0 and the later ones",
+    "group that does not exist": "is between 0.10.0 and the later ones",
     "append that times out": LOG,
     "offset expiry": "needs the retention of offsets, a minute at the least, to pass",
     "tombstone of an empty group": "shows in the log alone",
     "static member whose new id cannot be stored": LOG,
     "record of a new group": "shows in the log alone",
-    "appends that are held": LOG,
-    "static member that comes back twice": LOG,
-    "load of a group whose offsets are gone": FAILOVER,
+    "held appends": LOG,
+    "static member that rejoins twice": LOG,
+    "load of a group without offsets": FAILOVER,
 }
 
 

@@ -1,7 +1,7 @@
-"""How tests spare time: expensive parameters are marked, and shared exploration is not traced.
+"""How tests save time: expensive parameters are marked, and shared exploration is not traced.
 
-`spaces.py` explores each model instance once for all processes of a run. Coverage is not measured
-meanwhile: it would take twice as long, and the thousandth state runs the same lines as the tenth.
+Coverage is not measured while `spaces.py` explores: it would take twice as long, and the thousandth
+state runs the same lines as the tenth.
 This module imports nothing whose coverage is measured.
 """
 
@@ -10,14 +10,11 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
 T = TypeVar("T")
-
-SHARED: Final = "GROUPCHECK_TESTS_SPACES"
-"""Names the directory in which the processes of a run share explored model instances."""
 
 
 def slow_if(slow: Callable[[T], bool], values: Iterable[T]) -> list[Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import ReplaceEffects
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.step import Profile
 
 
 def replace_effect(profile: Profile, rule: str, words: str, effect: Effect) -> ReplaceEffects:

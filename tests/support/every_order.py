@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import combinations, permutations
 
-from groupcheck.model.config import Config
-from groupcheck.model.state import Coordinator, HoldAppends, Log, ReleaseAppends
-from groupcheck.model.step import Outcome
-from groupcheck.model.storing.committed import ANSWERS_WAIT
-from groupcheck.model.transition import successors
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.state import Coordinator, HoldAppends, Log, ReleaseAppends
+from groupcheck.model.classic.step import Outcome
+from groupcheck.model.classic.storing.committed import ANSWERS_ARE_DEFERRED
+from groupcheck.model.classic.transition import successors
 from groupcheck.properties.compare import normal
 from groupcheck.properties.histories.history import NEVER, Operation, Setting
 
@@ -58,7 +58,7 @@ class _Order:
         )
 
     def _seen(self, outcome: Outcome, answered: frozenset[int]) -> Iterator[World]:
-        """The world after that, if all was answered as it was."""
+        """The state after an outcome, if its responses are those of the history."""
         if all(
             self.asked[r.request_id].answer
             in {
@@ -70,7 +70,7 @@ class _Order:
             yield outcome.coordinator, answered | {r.request_id for r in outcome.responses}
 
     def _some_are_safe(self, worlds: set[World]) -> set[World]:
-        """Those worlds, and those with some of what is on its way to the log in it, in order."""
+        """These states, and those after some of their pending appends have completed, in order."""
         if not self.setting.open_appends:
             return worlds
         found, fresh = set(worlds), worlds
@@ -86,9 +86,9 @@ class _Order:
         return found
 
     def _first_is_safe(self, state: Coordinator) -> Iterator[Outcome]:
-        """The first append completes; with it, where a version commits all at once, the others."""
+        """The first append completes; in a version that completes them together, all do."""
         profile = self.setting.profile
-        first = len(state.appends) if ANSWERS_WAIT.holds_in(profile.version) else 1
+        first = len(state.appends) if ANSWERS_ARE_DEFERRED.holds_in(profile.version) else 1
         alone = state._replace(appends=state.appends[:first])
         for outcome in successors(alone, ReleaseAppends(), profile, self.config):
             kept = outcome.coordinator._replace(appends=state.appends[first:])

@@ -15,7 +15,7 @@ class Stop(BaseException):
 
 
 class HastyDisk(Disk):
-    """Waits for nothing: for tests that are about something else."""
+    """Never syncs, for tests of other things."""
 
     def sync(self, file: int) -> None:
         pass
@@ -25,7 +25,7 @@ class HastyDisk(Disk):
 
 
 class FaultyDisk(Disk):
-    """Counts its calls and lets some of them fail; it waits for nothing.
+    """Counts its calls and makes some of them fail; it never syncs.
 
     Args:
         before: Called with each call's number and name; raises the fault that replaces the call.
@@ -60,7 +60,7 @@ class FaultyDisk(Disk):
         try:
             self._call("write")
         except BaseException:
-            # What fails may have been done in part.
+            # A failed write may have written a part.
             super().write(file, data[: len(data) // 2], at)
             raise
         super().write(file, data, at)
@@ -101,10 +101,10 @@ class FaultyDisk(Disk):
         self._undo.setdefault(path.parent, []).append(undo)
 
     def lose_power(self, folder: Path, names: slice) -> None:
-        """Take away what was written but not synced, and of each folder's changed names these."""
+        """Remove data that was not synced, and undo these changes of each folder's names."""
         for undos in self._undo.values():
             for undo in reversed(undos[names]):
-                # What was done since may have settled it.
+                # A later change may have removed the file.
                 with suppress(FileNotFoundError):
                     undo()
         for path in folder.rglob("*"):
@@ -115,7 +115,7 @@ class FaultyDisk(Disk):
 
 
 def at(number: int, error: BaseException) -> Callable[[int, str], None]:
-    """Let one call fail; after a stop, all."""
+    """Fail at one call; after a stop, at all later ones."""
 
     def before(call: int, _: str) -> None:
         if call == number or (call > number and isinstance(error, Stop)):
@@ -125,7 +125,7 @@ def at(number: int, error: BaseException) -> Callable[[int, str], None]:
 
 
 def whenever(name: str, error: BaseException) -> Callable[[int, str], None]:
-    """Let every call of a name fail."""
+    """Fail at every call of a name."""
 
     def before(_: int, called: str) -> None:
         if called == name:
@@ -135,4 +135,4 @@ def whenever(name: str, error: BaseException) -> Callable[[int, str], None]:
 
 
 def never(_: int, __: str) -> None:
-    """Let no call fail."""
+    """Fail at no call."""

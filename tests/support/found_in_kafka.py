@@ -1,7 +1,7 @@
 """What the properties found in Kafka: a shortest sequence for each, and what users see of it.
 
 They are data. On the model a test sees that each violates its property, and brokers answer as it
-says; bench/found_in_kafka.py plays them on brokers and writes docs/found-in-kafka.md.
+says; bench/known_sequences.py plays them on brokers and writes docs/found-in-kafka.md.
 """
 
 from __future__ import annotations
@@ -9,15 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.instances.inputs import GROUP_ID, INSTANCE, OTHER_PROTOCOLS
-from groupcheck.model.state import Advance
-from groupcheck.model.vocabulary import (
-    DeleteGroupsRequest,
-    ErrorCode,
-    LeaveGroupRequest,
-    MemberIdentity,
-    Response,
-)
+from groupcheck.model.classic.instances.inputs import GROUP_ID, INSTANCE, OTHER_PROTOCOLS
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.vocabulary import DeleteGroupsRequest, ErrorCode, MemberIdentity, Response
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.run import Replayed, replay_seen
 from groupcheck.properties.sequence import Sequence
@@ -36,11 +30,12 @@ from support.differences_on_the_wire import (
     join,
     sync,
 )
+from support.requests import leave
 
 TOLERANCES: Final = Tolerances(late_ms=1_000, answer_ms=30_000, grace_ms=30)
 OLDEST, OLD, NEW = "0.10.2", "2.7", "4.1"
-STATIC: Final[Mapping[str, Any]] = {"group_instance_id": INSTANCE}
-BRIEF: Final[Mapping[str, Any]] = {"rebalance_timeout_ms": REBALANCE_MS}
+STATIC: Final[Mapping[str, Any]] = {"instance": INSTANCE}
+BRIEF: Final[Mapping[str, Any]] = {"rebalance_ms": REBALANCE_MS}
 AT_ONCE: Final[Mapping[str, int]] = {INITIAL_DELAY: 0}
 
 
@@ -105,14 +100,14 @@ def shown(replayed: Replayed) -> list[ErrorCode]:
 
 
 def _leave(member_id: str, version: int, instance_id: str | None = None) -> Asked:
-    return Asked(version, LeaveGroupRequest(GROUP_ID, (MemberIdentity(member_id, instance_id),)))
+    return Asked(version, leave(MemberIdentity(member_id, instance_id)))
 
 
 def _delete() -> Asked:
     return Asked(1, DeleteGroupsRequest((GROUP_ID,)))
 
 
-SLOW: Final[Mapping[str, Any]] = {"rebalance_timeout_ms": 2 * REBALANCE_MS}
+SLOW: Final[Mapping[str, Any]] = {"rebalance_ms": 2 * REBALANCE_MS}
 ALONE: Final = (join(version=3, **BRIEF), DELAY, sync("#1"))  # a member, Stable
 FOUND: Final = (
     Found(
@@ -121,23 +116,16 @@ FOUND: Final = (
         (NEW,),
         "the new group coordinator (3.7 with KRaft and the new coordinator, every 4.x)",
         "A consumer sends JoinGroup without a member id, gets one with MEMBER_ID_REQUIRED, and "
-        "leaves before it joins, for example because it is closed. It was no member. Yet the "
-        "group prepares a rebalance, and every member has to join again. Kafka 2.7 only forgets "
-        "the id.",
+        "leaves before it joins, for example because it is closed. It was not a member. But the "
+        "group prepares a rebalance, and every member has to join again. Kafka 2.7 only removes "
+        "the pending id.",
         "Every member stops, revokes its partitions and joins again, once for each client that "
         "starts and stops early. A client that does so in a loop keeps the group rebalancing.",
         "4.1 `GroupMetadataManager.java`: the pending id is dropped at 7933, and counts as a "
         "member that left at 7968; 7976 to 7980 prepare the rebalance. 2.7.2 "
         "`GroupCoordinator.scala:477` ends there.",
         "",
-        (
-            join(version=9),
-            join(version=3),
-            DELAY,
-            sync("#2"),
-            _leave("#1", 5),
-            heartbeat("#2"),
-        ),
+        (join(version=9), join(version=3), DELAY, sync("#2"), _leave("#1", 5), heartbeat("#2")),
         ErrorCode.REBALANCE_IN_PROGRESS,
     ),
     Found(
@@ -147,8 +135,8 @@ FOUND: Final = (
         "the new group coordinator (3.7 with KRaft and the new coordinator, every 4.x)",
         "While a group rebalances, new members join and take all places of `group.max.size`. The "
         "last member that has not rejoined is rejected with GROUP_MAX_SIZE_REACHED and removed. "
-        "Now no member is missing, but the coordinator does not look, and the join phase goes on. "
-        "Kafka 2.7 ends it at once.",
+        "Now no member is missing, but the coordinator does not check that, and the join phase "
+        "continues. Kafka 2.7 ends it at once.",
         "All members of the group wait for the rest of the rebalance timeout, which is "
         "`max.poll.interval.ms`, by default 5 minutes, and consume nothing.",
         "4.1 `GroupMetadataManager.java:6169` removes the member and ends; 2.7.2 "
@@ -178,8 +166,8 @@ FOUND: Final = (
         "One rebalance of a group in which nothing has changed, up to 5 minutes after the restart "
         "that static membership is meant to make harmless.",
         "4.1 `ClassicGroup.java:491` takes only a member that is removed from the pending syncs, "
-        "and the replacement of a static member is no removal; `GroupMetadataManager.java:7150` "
-        "prepares the rebalance.",
+        "and the replacement of a static member is not a removal; "
+        "`GroupMetadataManager.java:7150` prepares the rebalance.",
         "",
         (
             join(version=3, **SLOW),
@@ -196,15 +184,15 @@ FOUND: Final = (
         ErrorCode.REBALANCE_IN_PROGRESS,
     ),
     Found(
-        "A static member that restarts with another subscription is not heard",
+        "A static member that restarts with another subscription causes no rebalance",
         "new-protocols-rebalance",
         (OLD, NEW),
         "2.3 (KIP-345)",
         "A static member restarts and subscribes to other topics. While the vote for the protocol "
         "stands, the coordinator answers with the old generation and the leader "
         "learns nothing. A member that sends its member id causes a rebalance.",
-        "No member consumes the new topics, and this one goes on with partitions of topics that it "
-        "no longer wants, until another event causes a rebalance.",
+        "No member consumes the new topics, and this one keeps partitions of topics that it no "
+        "longer subscribes to, until another event causes a rebalance.",
         "2.7.2 `GroupCoordinator.scala:1053`, 4.1 `GroupMetadataManager.java:7274`: only the name "
         "of the protocol is compared.",
         "KAFKA-12759 (open)",
@@ -230,15 +218,10 @@ FOUND: Final = (
         "while the group waits for a member id that no client uses.",
         "For up to `group.initial.rebalance.delay.ms`, by default 3 seconds, DeleteGroups and the "
         "reset of offsets fail with NON_EMPTY_GROUP; scripts that stop a consumer and delete its "
-        "group fail now and then.",
+        "group sometimes fail.",
         "2.7.2 `DelayedJoin.scala:64` never completes early, 4.1 `GroupMetadataManager.java:7992`.",
         "",
-        (
-            join(version=4),
-            join("#1", version=4),
-            _leave("#1", 3),
-            _delete(),
-        ),
+        (join(version=4), join("#1", version=4), _leave("#1", 3), _delete()),
         ErrorCode.NON_EMPTY_GROUP,
         {INITIAL_DELAY: 3_000},
     ),
@@ -247,21 +230,16 @@ FOUND: Final = (
         "group-full-cause",
         (OLD, NEW),
         "2.3 (KIP-345)",
-        "A static member of a group that has `group.max.size` members restarts. It replaces itself "
-        "and takes no other place, but is rejected. Kafka 2.7 forgets its group.instance.id, "
-        "too: an administrator cannot remove the member by it, and the next member with it is a "
-        "second one.",
+        "A static member of a group that has `group.max.size` members restarts. It would replace "
+        "itself and need no further place, but is rejected. Kafka 2.7 also removes its "
+        "group.instance.id: an administrator cannot remove the member by it, and the next member "
+        "with it is a second one.",
         "The consumer fails with GroupMaxSizeReachedException, which is fatal. Its partitions have "
         "no consumer until the session of its old id times out.",
         "2.7.2 `GroupCoordinator.scala:155` and 186, 4.1 `GroupMetadataManager.java:6169`: the "
         "size is checked by the member id, which is empty.",
         "KAFKA-20601, fixed for consumer groups of KIP-848 only",
-        (
-            join(version=5, **STATIC),
-            DELAY,
-            sync("#1"),
-            join(version=5, **STATIC),
-        ),
+        (join(version=5, **STATIC), DELAY, sync("#1"), join(version=5, **STATIC)),
         ErrorCode.GROUP_MAX_SIZE_REACHED,
         {INITIAL_DELAY: 0, SIZE: 1},
     ),
@@ -272,7 +250,7 @@ FOUND: Final = (
         "2.3 (KIP-345)",
         "While a group rebalances, the limit counts the members that have rejoined. New members "
         "take all places. A static member that has not rejoined at the rebalance timeout stays a "
-        "member besides them.",
+        "member in addition to them.",
         "The limit of KIP-389 does not hold: with static members a group can have up to twice as "
         "many members as `group.max.size`, here 3 with a limit of 2.",
         "2.7.2 `GroupCoordinator.scala:131` counts, and 1190 removes dynamic members only; 4.1 "
@@ -300,16 +278,13 @@ FOUND: Final = (
         "errors-leave-no-trace",
         (OLD, NEW),
         "0.10.1 (the Empty state)",
-        "The first JoinGroup of a group is rejected, here as it offers no protocols. The group "
-        "exists afterwards, Empty. A commit with too much metadata does the same.",
+        "The first JoinGroup of a group is rejected, here because it offers no protocols. The "
+        "group exists afterwards, Empty. A commit with too much metadata does the same.",
         "A group that never had a member or an offset is listed until the next cleanup.",
         "2.7.2 `GroupCoordinator.scala:179`, 4.1 `GroupMetadataManager.java:6160`: the group is "
         "created before the request is checked.",
         "",
-        (
-            join(version=5, protocols=()),
-            _delete(),
-        ),
+        (join(version=5, protocols=()), _delete()),
         ErrorCode.NONE,
     ),
     Found(
@@ -317,14 +292,15 @@ FOUND: Final = (
         "rebalance-cause",
         (OLDEST,),
         "0.9, until 2.0",
-        "A member does not rejoin and is removed at the rebalance timeout. Its session timer runs "
-        "on. When it ends, the group prepares a rebalance, though no member has changed.",
+        "A member does not rejoin and is removed at the rebalance timeout. Its session timer "
+        "keeps running. When the timer ends, the group prepares a rebalance, though no member has "
+        "changed.",
         "A second rebalance, up to a session timeout after the first.",
         "0.10.2.2 `GroupCoordinator.scala:685` removes the member and not its timer; 737 does not "
-        "ask whether it is a member.",
+        "check whether it is a member.",
         "KAFKA-7196 (fixed in 2.0.1 and 2.1)",
         (
-            join(version=1, session_timeout_ms=6_000, **SLOW),
+            join(version=1, session_ms=6_000, **SLOW),
             join(version=1, **SLOW),
             Advance(2 * REBALANCE_MS + 500),
             sync("#2", 2),

@@ -13,9 +13,9 @@ from xml.etree import ElementTree as ET
 
 import msgspec
 
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.instances.small import small_instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.instances.small import small_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.explored import Explored, explored
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
@@ -23,7 +23,7 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.badge import as_badge
 from groupcheck.reports.changes import changes
-from groupcheck.reports.explored_graphs import Again
+from groupcheck.reports.explored_graphs import Graphs
 from groupcheck.reports.files import finding_files
 from groupcheck.reports.formatting import bounded
 from groupcheck.reports.github import as_annotations
@@ -54,14 +54,14 @@ def instance(profile: str, name: str) -> Explored:
 
 
 def settings(profile: str, seed: int) -> Settings:
-    """Those of one run."""
+    """The settings of one run."""
     return Settings(profile, members=1, examples=1, steps=12, seed=seed, max_findings=1, walks=2)
 
 
 def ended(make: Callable[[Random], PortSource], pick: Random) -> str:
-    """Make a random port, verify it and render the result; how the run ended.
+    """Make a random port, verify it and render the result; return how the run ended.
 
-    Raises whatever groupcheck raises, an AssertionError if a report is not valid, TooSlowError.
+    Raises an AssertionError if a report is not valid, TooSlowError, and any error of groupcheck.
     """
     profile, seed = pick.choice(VERSIONS), pick.randrange(2**30)
     given = instance(profile, pick.choice(INSTANCES))
@@ -96,7 +96,7 @@ def rendered(result: Result) -> None:
     ET.fromstring(as_badge(again))  # noqa: S314 (it is ours)
     texts = [
         summary(saved, [], more=True),
-        as_html(again, changed, Again((), ())),
+        as_html(again, changed, Graphs((), ())),
         as_markdown(again, changed),
         as_annotations(again, changed),
     ]

@@ -42,7 +42,7 @@ APPENDS_A_FLUSH: Final = 8
 
 
 def offset(key: int, value: int) -> Record:
-    """A commit."""
+    """The record of a committed offset."""
     return OffsetCommitRecord(OffsetCommitKey(f"g{key}", "t", 0), OffsetCommitValue(value))
 
 
@@ -52,7 +52,7 @@ def generation(key: int, value: int) -> Record:
 
 
 def acknowledge(kind: str, key: int, value: int) -> Callable[[ErrorCode], None]:
-    """What prints that an append was acknowledged."""
+    """A callback that prints that an append was acknowledged."""
 
     def completed(error: ErrorCode) -> None:
         if error is not ErrorCode.NONE:
@@ -63,15 +63,15 @@ def acknowledge(kind: str, key: int, value: int) -> Callable[[ErrorCode], None]:
 
 
 def ignore(_: ErrorCode) -> None:
-    """Print nothing: what counts is the marker."""
+    """Print nothing: the marker is acknowledged instead."""
 
 
 def append(log: DirectoryLog, random: Random, value: int) -> None:
-    """Append something."""
+    """Append a random record."""
     key = random.randrange(KEYS)
     partition = key % PARTITIONS
     if key < 5:
-        # In its own partition and transaction, begun and ended at once or apart.
+        # Each in its own partition and transaction, which ends at once or later.
         log.append(partition, Batch((offset(key, value),), key, 0), ignore)
         if random.random() < 0.2:
             log.flush()
@@ -109,7 +109,7 @@ def main() -> None:
 
 
 class Kill(NamedTuple):
-    """What was acknowledged to one killed writer, and what was found afterwards."""
+    """The appends acknowledged to one killed writer, and the log afterwards."""
 
     acknowledged: int
     lost: tuple[str, ...]
@@ -148,7 +148,7 @@ def run_and_kill(path: Path, seed: int, seconds: float) -> list[str]:
 
 
 def look(path: Path, acknowledged: int, known: dict[str, int]) -> Kill:
-    """Open the log and compare it with what is known to be in it."""
+    """Open the log and compare it with the acknowledged appends."""
     log = DirectoryLog(path)
     batches = [list(log.read(partition)) for partition in range(PARTITIONS)]
     log.close()
@@ -165,7 +165,7 @@ def look(path: Path, acknowledged: int, known: dict[str, int]) -> Kill:
 
 
 def newest(loaded: Loaded) -> Iterator[tuple[str, int]]:
-    """What each key has, named as the writer names it."""
+    """The value of each key, named as the writer names it."""
     for key, value in loaded.stored.items():
         yield named(key), number(value)
 

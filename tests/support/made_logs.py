@@ -1,4 +1,4 @@
-"""Logs of brokers made from the model: what walks through its instances would print."""
+"""Logs of brokers as random walks of the model would print them."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from random import Random
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.exploring.projection import ABSENT, state_of
-from groupcheck.model.instances.instance import instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.transition import successors
-from groupcheck.pipeline.logs.files import LogReader, Manner
+from groupcheck.model.classic.exploring.group_graph import ABSENT, state_of
+from groupcheck.model.classic.instances.instance import instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.pipeline.logs.files import LogReader, LogSource
 from groupcheck.pipeline.logs.lines import PLACEHOLDERS, messages
 from groupcheck.pipeline.logs.log_events import LogEvent
 from groupcheck.pipeline.logs.log_events import printed as printed_in
 from groupcheck.properties.histories.lines import Line
 from support.replayed import Checked, replayed
+from support.walks import walk
 
 Row = dict[str, Any]
 LOGGERS: Final = {
@@ -40,7 +40,7 @@ WHYS: Final = {
     "instance id Some(one) joined with change of protocol",
     "time/session-expired": "removing member m on heartbeat expiration",
     "time/syncs-expired": "Removing [m] on pending sync request expiration",
-    "time/lost-sync-expired": "Removing [] on pending sync request expiration",
+    "time/replaced-member-sync-expired": "Removing [] on pending sync request expiration",
     "log/assignments-failed": "error when storing group assignment during SyncGroup (member: m)",
 }
 LEAVES: Final = {
@@ -56,35 +56,29 @@ class Printed(NamedTuple):
     generation: int
 
 
-def walk(random: Random, profile: str, space: str, steps: int) -> Iterator[Printed]:
-    """What is printed on a walk through a model instance."""
-    instance = instances(PROFILES[profile], 2)[space]
-    node, generation = instance.initial, 0
-    for _ in range(steps):
-        given = random.choice(list(instance.inputs(node)))
-        found = successors(node, given, instance.profile, instance.config)
-        allowed = [each for each in found if instance.admits(each.coordinator)]
-        if not allowed:
-            continue
-        after, _, fired, _ = random.choice(allowed)
+def printed_on_a_walk(random: Random, profile: str, name: str, steps: int) -> Iterator[Printed]:
+    """The log events of a random walk through a model instance."""
+    instance = instances(PROFILES[profile], 2)[name]
+    generation = 0
+    for step in walk(instance, random, steps):
         began: int | None = generation
-        for event, count in printed_in(instance.profile, node, given, fired):
+        for event, count in printed_in(
+            instance.profile, step.before, step.given, step.outcome.applied
+        ):
             began = count.of(began)
             if began is None:  # what is loaded may be older
                 began = random.randint(0, generation)
             if event is not None:
                 yield Printed(event, began)
-        generation = began or 0
-        if state_of(after) == ABSENT:
-            generation = 0
-        node = instance.canonical(after).node
+        is_gone = state_of(step.outcome.coordinator) == ABSENT
+        generation = 0 if is_gone else began or 0
 
 
 def line(profile: str, printed: Printed, group: str, at_ms: int) -> str:
     """The line of a log event."""
     event = printed.event
-    message = next(each for each in messages(profile) if each.what == event.what)
-    why = LEAVES.get(profile, "") if event.why.startswith("leave/") else WHYS.get(event.why, "")
+    message = next(each for each in messages(profile) if each.event == event.name)
+    why = LEAVES.get(profile, "") if event.rule.startswith("leave/") else WHYS.get(event.rule, "")
     words = {
         "g": group,
         "G": group,
@@ -114,7 +108,7 @@ def check(*logs: list[str] | list[bytes], time_zone: str = "UTC") -> Checked:
         for rank, lines in enumerate(logs):
             texts = (each if isinstance(each, bytes) else each.encode() for each in lines)
             numbered = (Line(at, text + b"\n") for at, text in enumerate(texts, 1))
-            manner = Manner("file:///logs", rank, time_zone)
-            yield from LogReader(f"file:///logs/{rank}.log", manner).rows(numbered)
+            log_source = LogSource("file:///logs", rank, time_zone)
+            yield from LogReader(f"file:///logs/{rank}.log", log_source).rows(numbered)
 
     return replayed(rows())

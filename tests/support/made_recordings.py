@@ -24,7 +24,7 @@ ALLOWED: Final = '{"errorCode":0}'
 
 
 class Made(NamedTuple):
-    """What was written: the requests and responses, and the lines that are not allowed."""
+    """The numbers of written requests and responses, and the lines that are not allowed."""
 
     events: int
     lines: int
@@ -65,7 +65,7 @@ class Group(NamedTuple):
 
 
 def recordings(directory: Path, wanted: Wanted) -> Made:
-    """Write what is wanted, as recordings."""
+    """Write the recordings."""
     random = Random(wanted.seed)
     histories = [
         Production(random).go(wanted.events) for _ in range(min(wanted.kinds, wanted.groups))
@@ -143,5 +143,5 @@ def _interleaved(
 
 
 def _placed(n: int, group: Group) -> Iterator[tuple[int, int, int, Happened]]:
-    """The events of a group, with what they are sorted by."""
+    """The events of a group, each with its sort key."""
     return ((each.at_ms, n, place, each) for place, each in enumerate(group.history))

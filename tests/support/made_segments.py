@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from pathlib import Path
 
-from groupcheck.implementation.log.batches import move, offsets_in
+from groupcheck.implementation.log.batches import offset_count, set_base_offset
 from groupcheck.implementation.log.codec import FORMATS, to_bytes
 from groupcheck.implementation.log.records import (
     Batch,
@@ -20,15 +20,14 @@ from groupcheck.implementation.log.records import (
     OffsetCommitValue,
     Record,
 )
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.instances.instance import Instance, composed, supported
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import GroupRecord
-from groupcheck.model.storing import appended
-from groupcheck.model.transition import appending
-from groupcheck.model.vocabulary import Request
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.instances.instance import Instance, composed, supported
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import GroupRecord
+from groupcheck.model.classic.storing import appended
 from groupcheck.pipeline.readers import rows_of
 from support.replayed import Checked, replayed
+from support.walks import walk
 
 BASE_MS = 1_600_000_000_000
 FEATURES = frozenset(
@@ -45,29 +44,17 @@ FEATURES = frozenset(
 
 
 def instance_of(profile: str) -> Instance:
-    """Two members, and whatever they may do; another space than the one that is held to."""
+    """Two members with every feature whose records the offsets topic has."""
     return composed(PROFILES[profile], 2, FEATURES & supported(PROFILES[profile]))
 
 
 def history(instance: Instance, group: str, producer_id: int, seed: int, steps: int) -> list[Batch]:
-    """What one group leaves in the log on a walk of so many steps."""
-    chance = random.Random(seed)
-    batches: list[Batch] = []
-    state = instance.initial
-    for number in range(1, steps + 1):
-        frame = instance.canonical(state)
-        given = chance.choice(list(instance.inputs(frame.node)))
-        if isinstance(given, Request):
-            given = frame.restore(given, number)
-        ways = [
-            (outcome.coordinator, records)
-            for outcome, records in appending(state, given, instance.profile, instance.config)
-            if instance.admits(outcome.coordinator)
-        ]
-        if ways:
-            state, records = chance.choice(ways)
-            batches += rendered(group, producer_id, number, records)
-    return batches
+    """The batches that one group appends on a random walk."""
+    return [
+        batch
+        for step in walk(instance, random.Random(seed), steps)
+        for batch in rendered(group, producer_id, step.number, step.records)
+    ]
 
 
 def rendered(
@@ -113,7 +100,7 @@ def _value(record: GroupRecord) -> GroupMetadataValue:
 
 
 def partition(profile: str, groups: int, steps: int, seed: int = 0) -> list[Batch]:
-    """The histories of many groups, one among the other."""
+    """The batches of many groups, interleaved."""
     instance, chance = instance_of(profile), random.Random(seed)
     left = [
         history(instance, f"group-{i}", i, 1_000 * seed + i, steps)[::-1] for i in range(groups)
@@ -125,14 +112,14 @@ def partition(profile: str, groups: int, steps: int, seed: int = 0) -> list[Batc
 
 
 def write(path: Path, profile: str, batches: list[Batch], base: int = 0) -> list[int]:
-    """Write a segment; give the offset of each batch, and the one that is next."""
+    """Write a segment; return the offset of each batch, and the next one."""
     offsets = [base]
     with path.open("wb") as file:
         for number, batch in enumerate(batches):
             data = to_bytes(batch, FORMATS[profile], BASE_MS + number)
-            move(data, offsets[-1])
+            set_base_offset(data, offsets[-1])
             file.write(data)
-            offsets.append(offsets[-1] + offsets_in(data))
+            offsets.append(offsets[-1] + offset_count(data))
     return offsets
 
 

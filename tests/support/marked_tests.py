@@ -1,9 +1,9 @@
 """Tests whose decorator says what they show: differences between versions, or tests of Kafka's.
 
-The tests are found without importing them. `tests/model/differences.tsv` names the differences,
-each with what it is about. `tests/model/kafka/tests.tsv` lists the tests of Kafka's
-GroupCoordinatorTest in Kafka's order, each with its subject and, if no scenario here covers it, the
-reason: `waits: FEATURE` or `does not apply: REASON`. `reference.py` writes the pages.
+The tests are found without importing them. `tests/model/classic/differences.tsv` names the
+differences, each with what it is about. `tests/model/classic/kafka/tests.tsv` lists the tests of
+Kafka's GroupCoordinatorTest in Kafka's order, each with its subject and, if no scenario here covers
+it, the reason: `waits: FEATURE` or `does not apply: REASON`. `reference.py` writes the pages.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from typing import Any, NamedTuple, TypeVar
 F = TypeVar("F", bound=Callable[..., Any])
 
 ROOT = Path(__file__).parents[2]
-TESTS = ROOT / "tests" / "model"
+TESTS = ROOT / "tests" / "model" / "classic"
 WRITTEN = "`PYTHONPATH=tests python tests/support/reference.py`"
 
 DIFFERENCES_HEAD = """\
-# What differs between the versions
+# Differences between versions
 
 The profiles `0.10.0`, `0.10.2`, `2.7` and `4.1` differ in the rows of their rule tables and in
 settings, and nowhere else. For each of these {all} differences, a test shows that two profiles
 answer differently.
 
 {written} writes this page from the tests and from
-[the list of differences](../tests/model/differences.tsv).
+[the list of differences](../tests/model/classic/differences.tsv).
 
 | difference | what it is about | shown by |
 | --- | --- | --- |
@@ -45,7 +45,7 @@ does. The scenarios are independent code with other values; one may cover severa
 {figures}
 
 {written} writes this page from the scenarios and from
-[the list of Kafka's tests](../tests/model/kafka/tests.tsv).
+[the list of Kafka's tests](../tests/model/classic/kafka/tests.tsv).
 
 | Kafka's test | subject | scenario |
 | --- | --- | --- |

@@ -5,22 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from random import Random
 
-from groupcheck.model.config import Config
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance, Configure, Coordinator, FailAppends, Log
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input, successors
-from groupcheck.model.vocabulary import (
-    DescribeGroupsResponse,
-    ErrorCode,
-    JoinGroupResponse,
-    LeaveGroupResponse,
-    Request,
-    Response,
-    ResponseBody,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance, Configure, Coordinator, FailAppends, Log
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input, successors
+from groupcheck.model.vocabulary import ErrorCode, Request, Response, ResponseBody
 from groupcheck.properties.ports.port import Fault, Observation, PortInfo
 from groupcheck.properties.sequence import FAULTS
 
@@ -86,7 +79,7 @@ class ModelPort:
         return self._ids.setdefault(symbol, f"{GROUP_ID}-{self._random.random()}")
 
     def _real(self, body: ResponseBody) -> ResponseBody:
-        if isinstance(body, JoinGroupResponse):
+        if isinstance(body, kafka.JoinGroupResponse):
             members = [m._replace(member_id=self._name(m.member_id)) for m in body.members]
             self._random.shuffle(members)
             return body._replace(
@@ -94,11 +87,11 @@ class ModelPort:
                 member_id=self._name(body.member_id),
                 members=tuple(members),
             )
-        if isinstance(body, LeaveGroupResponse):
+        if isinstance(body, kafka.LeaveGroupResponse):
             left = (m._replace(member_id=self._name(m.member_id)) for m in body.members)
             return body._replace(members=tuple(left))
-        if isinstance(body, DescribeGroupsResponse):
-            return DescribeGroupsResponse(
+        if isinstance(body, kafka.DescribeGroupsResponse):
+            return kafka.DescribeGroupsResponse(
                 tuple(
                     g._replace(
                         members=tuple(

@@ -24,7 +24,7 @@ LEAST: Final = 300  # lines that a history has at least
 
 
 class Notes:
-    """A connection and what was noted of it in `lines`, by one clock for all."""
+    """A connection that records its requests and responses in `lines`, by one clock for all."""
 
     def __init__(self, port: int, client_id: str) -> None:
         self.lines: list[Line] = []
@@ -32,10 +32,10 @@ class Notes:
         self._connection = Connection[Request]("127.0.0.1", port, WAIT_S)
 
     def ask(self, version: int, body: RequestBody) -> ResponseBody:
-        """Ask, and note it.
+        """Send a request, receive the response, and record both.
 
         Raises:
-            PortFailedError: the connection is broken; that is noted, too.
+            PortFailedError: the connection is broken, which is recorded too.
         """
         request = Request(next(NUMBERS), version, body, self._client_id)
         self.lines.append(request_line(request, now_ms()))
@@ -57,12 +57,12 @@ class Notes:
             self._connection.socket.shutdown(socket.SHUT_RDWR)
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         self._connection.close()
 
 
 class NotingClient(threading.Thread):
-    """A client with a connection of its own, until the server or its own side hangs up."""
+    """A client with its own connection, until either side closes it."""
 
     def __init__(self, port: int, client: Client) -> None:
         super().__init__(daemon=True)
@@ -70,20 +70,20 @@ class NotingClient(threading.Thread):
         self.notes = Notes(port, client.name)
 
     def run(self) -> None:
-        with suppress(PortFailedError):  # the client has to stop, or the server is gone
+        with suppress(PortFailedError):  # the client is stopped, or the server has ended
             while True:
                 version, body = self.client.next()
                 self.client.receive(body, self.notes.ask(version, body))
                 time.sleep(0.002)
 
     def stop(self) -> list[Line]:
-        """Hang up, whatever is not answered, of which nothing is known then; all that was noted."""
+        """Close the connection; the lines, without the losses that this causes."""
         self.notes.hang_up()
         lines = self.end()
         return [line for line in lines if line["type"] != "lost"]
 
     def end(self) -> list[Line]:
-        """What was noted up to now, when the server has hung up."""
+        """The recorded lines, once the server has closed the connection."""
         self.join(WAIT_S)
         self.notes.close()
         return self.notes.lines
@@ -101,7 +101,7 @@ def _clients(number: int) -> list[Client]:
 
 
 def _go_on(clients: list[NotingClient], for_s: float, least: int) -> None:
-    """Let them, for some time and until so many lines are noted, however busy the machine is."""
+    """Wait for a time, and until so many lines are recorded, however busy the machine is."""
     time.sleep(for_s)
     until = time.monotonic() + WAIT_S
     while sum(len(each.notes.lines) for each in clients) < least and time.monotonic() < until:
@@ -109,7 +109,7 @@ def _go_on(clients: list[NotingClient], for_s: float, least: int) -> None:
 
 
 def noted(port: int, header: Line, *, clients: int, for_s: float, least: int = LEAST) -> list[Line]:
-    """The history that some clients of one group noted together."""
+    """The history that clients of one group record together."""
     started = _started(port, _clients(clients))
     _go_on(started, for_s, least)
     return [header, *(line for client in started for line in client.stop())]
@@ -118,7 +118,7 @@ def noted(port: int, header: Line, *, clients: int, for_s: float, least: int = L
 def noted_while_killed(
     data_dir: Path, header: Line, *options: str, clients: int, for_s: float, kills: int
 ) -> list[Line]:
-    """The history that they noted of a server that was killed and started again meanwhile."""
+    """The history that clients record of a server that is killed and restarted meanwhile."""
     lines, known, killed_ms = [header], _clients(clients), None
     for last in range(kills, -1, -1):
         with served(data_dir, *options) as server:
@@ -134,10 +134,10 @@ def noted_while_killed(
 
 
 def crash_line(killed_ms: float) -> Line:
-    """What is noted of a server that was killed then, and is back by now."""
+    """The line for a server that was killed at that time and has restarted."""
     return {"type": "fault", "fault": "crash", "startMs": killed_ms, "endMs": now_ms()}
 
 
 def now_ms() -> float:
-    """By the one clock."""
+    """The time of the clock that all clients share."""
     return time.monotonic() * 1000

@@ -1,6 +1,6 @@
 """The built-in coordinator with other choices than its own: a conforming port in every case.
 
-Where Kafka leaves something open it chooses differently: the leader, a tied vote, which of the
+Where Kafka allows several outcomes it chooses another one: the leader, a tied vote, which of the
 timers of one instant fires first. It also changes orders that do not matter: of the responses of
 one step, and of members, topics and partitions in a response.
 """
@@ -62,7 +62,7 @@ CHOICES: Mapping[str, Callable[[], Choose]] = MappingProxyType(
 )
 
 
-# What is chosen, or put in another order.
+# The kinds of choices and of lists in another order.
 LEADERS, VOTES, TIMERS, MARKERS = "leaders", "tied votes", "timers of one instant", "markers"
 MEMBERS, ANSWERS, TOPICS = "members", "answers of one step", "topics and partitions"
 

@@ -1,7 +1,7 @@
 """Histories of the built-in coordinator: clients in virtual time whose requests overlap.
 
-Each request takes effect at some moment between its start and its end, and is answered then or when
-the coordinator gets to it. What is kept is what the clients could note: starts, ends and answers.
+Each request takes effect at a moment between its start and its end, and is answered then or later.
+A history has what clients observe: the starts, the ends and the responses.
 """
 
 from __future__ import annotations
@@ -18,29 +18,20 @@ from groupcheck.implementation import PROFILE_2_7, PROFILE_4_1, Config, Coordina
 from groupcheck.implementation.core.groups import Serving
 from groupcheck.implementation.log.controlled import ControlledLog
 from groupcheck.implementation.log.memory import MemoryLog
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.bodies import encode
 from groupcheck.model.vocabulary import (
     Assignment,
-    DescribeGroupsRequest,
     ErrorCode,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
     Protocol,
     Request,
     RequestBody,
     Response,
-    SyncGroupRequest,
 )
+from support.requests import commit_of, fetch_of, leave
 
 Line = dict[str, Any]
+PARTITION = ("t", 0)
 PARTITIONS = range(50)
 BEHAVIOURS = {"2.7": PROFILE_2_7, "4.1": PROFILE_4_1}
 
@@ -58,42 +49,46 @@ class Client:
         self.members: tuple[str, ...] = ()
 
     def next(self) -> tuple[int, RequestBody]:
-        """What it asks next, and in which version."""
+        """The next request, and its version."""
         if self.stage == "out":
             version = self.random.choice((3, 5))
             protocols = (Protocol("range", self.name.encode()),)
-            return version, JoinGroupRequest(
+            return version, kafka.JoinGroupRequest(
                 self.group, 6_000, 10_000, self.member_id, protocols=protocols
             )
         ours = self.group, self.generation, self.member_id
         if self.stage == "joined":
             given = tuple(Assignment(m, f"for {m}".encode()) for m in self.members)
-            return 2, SyncGroupRequest(*ours, assignments=given)
+            return 2, kafka.SyncGroupRequest(*ours, assignments=given)
         if self.random.random() < 0.02:
             self.stage = "out"
             return self.next()
         return self.random.choices(
             (
-                (1, HeartbeatRequest(*ours)),
-                (2, OffsetCommitRequest(*ours, topics=(commit_of(self.random.randrange(100)),))),
-                (1, OffsetFetchRequest(self.group, (OffsetFetchRequestTopic("t", (0,)),))),
-                (0, DescribeGroupsRequest((self.group,))),
-                (1, LeaveGroupRequest(self.group, (MemberIdentity(self.member_id),))),
+                (1, kafka.HeartbeatRequest(*ours)),
+                (2, self._commit(self.random.randrange(100))),
+                (1, fetch_of(PARTITION, group_id=self.group)),
+                (0, kafka.DescribeGroupsRequest((self.group,))),
+                (1, leave(self.member_id)._replace(group_id=self.group)),
             ),
             (12, 3, 3, 1, 0.5),
         )[0]
 
+    def _commit(self, offset: int) -> kafka.OffsetCommitRequest:
+        found = {PARTITION: offset}
+        return commit_of(found, self.member_id, self.generation, group_id=self.group)
+
     def receive(self, asked: RequestBody, answer: Any) -> None:
         """Process the response to a request."""
         error = getattr(answer, "error_code", ErrorCode.NONE)
-        if isinstance(answer, JoinGroupResponse):
+        if isinstance(answer, kafka.JoinGroupResponse):
             self.member_id = answer.member_id
             if error is ErrorCode.NONE:
                 self.stage, self.generation = "joined", answer.generation_id
                 self.members = tuple(m.member_id for m in answer.members)
-        elif isinstance(asked, SyncGroupRequest) and error is ErrorCode.NONE:
+        elif isinstance(asked, kafka.SyncGroupRequest) and error is ErrorCode.NONE:
             self.stage = "in"
-        elif isinstance(asked, LeaveGroupRequest):
+        elif isinstance(asked, kafka.LeaveGroupRequest):
             self.stage, self.member_id = "out", ""
         if error in {ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.ILLEGAL_GENERATION}:
             self.stage = "out"
@@ -101,13 +96,8 @@ class Client:
             self.stage, self.member_id = "out", ""
 
 
-def commit_of(offset: int) -> OffsetCommitRequestTopic:
-    """What commits an offset of one partition."""
-    return OffsetCommitRequestTopic("t", (OffsetCommitRequestPartition(0, offset),))
-
-
 class Overlapping:
-    """A coordinator and its clients; `lines` is the history that they note."""
+    """A coordinator and its clients; `lines` is the history that they record."""
 
     def __init__(  # noqa: PLR0913 - by name, and each with a default
         self,
@@ -141,7 +131,7 @@ class Overlapping:
                 self._send(Client(f"{group}{number}", group, self.random), 0)
 
     def run(self, operations: int) -> list[Line]:
-        """The history of so many operations; what is not answered by then is left out of it."""
+        """The history of so many operations; it has no requests that are unanswered by then."""
         while len(self.lines) <= 2 * operations and self.now_ms < 10_000_000:
             at_ms = self._queue[0][0] if self._queue else self.now_ms + 100
             at_ms = min(at_ms, self.now_ms + 100)
@@ -155,7 +145,7 @@ class Overlapping:
         return self.lines
 
     def _between(self) -> None:
-        """Between two moments nothing happens."""
+        """A subclass injects faults here; this class does nothing."""
 
     def _send(self, client: Client, at_ms: int) -> None:
         number = next(self._numbers)
@@ -189,9 +179,9 @@ class SlowLog(ControlledLog):
 
 
 class Interrupted(Overlapping):
-    """Clients of a coordinator to which `happens` happens now and then.
+    """Clients of a coordinator to which one of the faults `happens` occurs with some `chance`.
 
-    With `slow` an append takes some steps of the coordinator to complete.
+    If `slow`, appends complete later, one by one.
     """
 
     def __init__(
@@ -229,10 +219,10 @@ class Interrupted(Overlapping):
         self.lines.append(self.fault_line(fault))
         coordinator = self.coordinator
         if fault == "crash":
-            self._log.forget()
+            self._log.discard_held()
             served = [p for p in PARTITIONS if coordinator.serving(p) is not Serving.UNLOADED]
             self.coordinator = Coordinator(**self.options, served=served, start_ms=self.now_ms)
-            self._hang_up()
+            self._lose_requests()
         elif fault == "cleanup":
             self._take(coordinator.cleanup(), self.now_ms)
         else:
@@ -241,13 +231,13 @@ class Interrupted(Overlapping):
             self._take(answers, self.now_ms)
 
     def fault_line(self, fault: str) -> Line:
-        """What those who look after the broker note."""
+        """The line that an operator records."""
         early, late = (self.random.randint(0, self.way_ms) for _ in range(2))
         span = {"startMs": max(self.now_ms - early, 0), "endMs": self.now_ms + late}
         return {"type": "fault", "fault": fault, **span}
 
-    def _hang_up(self) -> None:
-        """A request that waits is not answered, and its client asks again."""
+    def _lose_requests(self) -> None:
+        """Requests that wait are lost, and their clients send others."""
         coming = {number for _, number, *_ in self._queue}
         for number in self._sent.keys() - coming:
             client, _ = self._sent.pop(number)
@@ -257,7 +247,7 @@ class Interrupted(Overlapping):
 
 
 def first_line(profile: str, delay_ms: int) -> Line:
-    """The line that a history begins with."""
+    """The first line of a history."""
     config = {"group.initial.rebalance.delay.ms": delay_ms}
     return {"type": "open", "trace": 1, "history": 1, "profile": profile, "config": config}
 

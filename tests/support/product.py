@@ -12,14 +12,14 @@ from collections.abc import Iterator
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
+from groupcheck.model.classic.exploring.canonical import ageless_state, untimed
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.step import Outcome, Profile
+from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine.edits import ChangeAnswer, DropEffect, DropRule, Edit, Exchange
 from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.exploring.canonical import ageless_state, untimed
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.instances.instance import Instance
-from groupcheck.model.state import Coordinator
-from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.transition import Input, successors
 from groupcheck.model.vocabulary import API_OF, Request, Response
 from groupcheck.properties.compare import normal
 
@@ -61,8 +61,7 @@ def known(space: StateSpace) -> Known:
     """What a product needs of an instance, whatever the edit."""
     inputs = space.instance.inputs
     return Known(
-        space,
-        tuple(tuple(_move(space, node, g) for g in inputs(node)) for node in space.nodes),
+        space, tuple(tuple(_move(space, node, g) for g in inputs(node)) for node in space.nodes)
     )
 
 
@@ -74,7 +73,7 @@ def _move(space: StateSpace, node: Coordinator, given: Input) -> Move:
     return Move(
         given,
         tuple(outcomes),
-        frozenset(rule for o in outcomes for rule in (*o.fired, *o.reasons)),
+        frozenset(rule for o in outcomes for rule in (*o.applied, *o.reasons)),
         tuple(space.numbers[instance.canonical(state).node] for state in states)
         if len(responses) == len(outcomes)
         else None,

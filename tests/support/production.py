@@ -10,37 +10,17 @@ from __future__ import annotations
 import json
 from heapq import heappop, heappush
 from random import Random
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.bodies import encode
-from groupcheck.model.config import Config
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.rules.timers import due
-from groupcheck.model.state import Advance, Coordinator, Log
-from groupcheck.model.transition import Input, successors
-from groupcheck.model.vocabulary import (
-    Assignment,
-    ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
-    Protocol,
-    Request,
-    RequestBody,
-    ResponseBody,
-    SyncGroupRequest,
-    SyncGroupResponse,
-)
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.rules.timers import due
+from groupcheck.model.classic.state import Advance, Coordinator, Log
+from groupcheck.model.classic.transition import Input, successors
+from groupcheck.model.vocabulary import ErrorCode, Protocol, Request, RequestBody, ResponseBody
+from support.requests import commit_of, fetch_of, heartbeat, join, leave, sync
 
 BROKER: Final = {"group.initial.rebalance.delay.ms": 3000}
 HEARTBEAT_MS: Final = 3_000
@@ -49,6 +29,7 @@ SESSION_MS: Final = 45_000
 STEADY_MS: Final = 600_000  # about so long no consumer joins or leaves
 MOST: Final = 5  # members
 NEVER: Final = 2**62
+HOST: Final = "/10.0.0.1"
 OLD: Final = {"JoinGroup": 1, "OffsetCommit": 2, "OffsetFetch": 1}
 # By profile: JoinGroup asks for a second one with the id, where a version does.
 VERSIONS: Final = {
@@ -59,26 +40,36 @@ VERSIONS: Final = {
 
 
 class Happened(NamedTuple):
-    """A request or response: when, which request, and what a recording has of it."""
+    """An event of a recording: when, of which request if it is about one, and its body."""
 
     at_ms: int
     kind: str
-    number: int
-    api: str
-    version: int
-    client: str
-    body: str
+    number: int = 0
+    api: str = ""
+    version: int = 0
+    client: str = ""
+    body: str = ""
+    host: str = HOST
+
+    @classmethod
+    def of(
+        cls, at_ms: int, kind: str, request: Request, body: RequestBody | ResponseBody
+    ) -> Happened:
+        """A request, or the response to it."""
+        number, version, _, client, host = request
+        text = json.dumps(encode(body, version), separators=(",", ":"))
+        return cls(at_ms, kind, number, request.api, version, client, text, host)
 
 
 class Consumer:
-    """A consumer and what it knows; what it planned in an earlier `life` is dropped."""
+    """A consumer; plans of an earlier `life` are dropped."""
 
     def __init__(self, name: str, first_partition: int) -> None:
         self.name = name
-        self.partitions = (first_partition, first_partition + 1)
+        self.partitions = (("orders", first_partition), ("orders", first_partition + 1))
         self.member_id = ""
         self.generation = -1
-        self.assigns: tuple[Assignment, ...] = ()
+        self.assigns: dict[str, bytes] = {}
         self.offset = 0
         self.life = 0
 
@@ -104,7 +95,7 @@ class Production:
         self._plan(random.randrange(steady_ms), "change", Consumer("", 0))
 
     def go(self, events: int) -> list[Happened]:
-        """Go on until there are so many events."""
+        """The history, extended to so many events."""
         while len(self.happened) < events:
             at_ms, _, what, who, life = self._to_do[0]
             if not self._passed(at_ms):
@@ -119,7 +110,7 @@ class Production:
         heappush(self._to_do, (self._now_ms + in_ms, self._plans, what, who, who.life))
 
     def _passed(self, at_ms: int) -> bool:
-        """Let time pass up to then, or to what is due before."""
+        """Advance time to `at_ms`, or to the first timer before; whether it is `at_ms` then."""
         left_ms = min((t.left_ms for t in due(self._state, NEVER)), default=NEVER)
         ms = min(at_ms - self._now_ms, left_ms)
         self._now_ms += ms
@@ -142,40 +133,33 @@ class Production:
         who = self._there.pop(self._random.randrange(len(self._there)))
         who.life += 1
         if who.member_id and self._random.random() < 0.5:
-            self._ask(who, LeaveGroupRequest(GROUP_ID, (MemberIdentity(who.member_id),)))
+            self._ask(who, leave(who.member_id))
 
     def _join(self, who: Consumer) -> None:
         protocols = (Protocol("range", b"orders"),)
-        body = JoinGroupRequest(
-            GROUP_ID, SESSION_MS, 300_000, who.member_id, None, "consumer", protocols
-        )
-        self._ask(who, body)
+        body = join(who.member_id, session_ms=SESSION_MS, rebalance_ms=300_000)
+        self._ask(who, body._replace(protocols=protocols))
 
     def _sync(self, who: Consumer) -> None:
-        self._ask(
-            who, SyncGroupRequest(GROUP_ID, who.generation, who.member_id, assignments=who.assigns)
-        )
+        self._ask(who, sync(who.member_id, who.generation, who.assigns))
 
     def _heartbeat(self, who: Consumer) -> None:
-        self._ask(who, HeartbeatRequest(GROUP_ID, who.generation, who.member_id))
+        self._ask(who, heartbeat(who.member_id, who.generation))
 
     def _commit(self, who: Consumer) -> None:
         who.offset += self._random.randrange(1, 2_000)
-        partitions = tuple(OffsetCommitRequestPartition(p, who.offset) for p in who.partitions)
-        topics = (OffsetCommitRequestTopic("orders", partitions),)
-        self._ask(who, OffsetCommitRequest(GROUP_ID, who.generation, who.member_id, topics=topics))
+        offsets = dict.fromkeys(who.partitions, who.offset)
+        self._ask(who, commit_of(offsets, who.member_id, who.generation))
 
     def _fetch(self, who: Consumer) -> None:
-        self._ask(
-            who, OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic("orders", who.partitions),))
-        )
+        self._ask(who, fetch_of(*who.partitions))
 
     def _ask(self, who: Consumer, body: RequestBody) -> None:
         self._number += 1
         api = type(body).__name__.removesuffix("Request")
-        request = Request(self._number, self._versions.get(api, 0), body, who.name, "/10.0.0.1")
+        request = Request(self._number, self._versions.get(api, 0), body, who.name, HOST)
         self._asked[self._number] = who, request
-        self._note("request", request, encode(body, request.api_version))
+        self.happened.append(Happened.of(self._now_ms, "request", request, body))
         self._do(request)
 
     def _do(self, given: Input) -> None:
@@ -184,13 +168,13 @@ class Production:
         self._state = outcome.coordinator
         for answer in outcome.responses:
             who, request = self._asked.pop(answer.request_id)
-            self._note("response", request, encode(answer.body, request.api_version))
+            self.happened.append(Happened.of(self._now_ms, "response", request, answer.body))
             if who in self._there:
                 self._learn(who, answer.body)
 
     def _learn(self, who: Consumer, body: ResponseBody) -> None:
         error = getattr(body, "error_code", ErrorCode.NONE)
-        if isinstance(body, JoinGroupResponse) and error == ErrorCode.MEMBER_ID_REQUIRED:
+        if isinstance(body, kafka.JoinGroupResponse) and error == ErrorCode.MEMBER_ID_REQUIRED:
             who.member_id = body.member_id
             self._plan(2, "join", who)
         elif error in {ErrorCode.UNKNOWN_MEMBER_ID, ErrorCode.ILLEGAL_GENERATION}:
@@ -199,20 +183,15 @@ class Production:
         elif error == ErrorCode.REBALANCE_IN_PROGRESS:
             who.life += 1
             self._plan(self._random.randrange(1, 500), "join", who)
-        elif isinstance(body, JoinGroupResponse):
+        elif isinstance(body, kafka.JoinGroupResponse):
             who.member_id, who.generation = body.member_id, body.generation_id
-            who.assigns = tuple(Assignment(m.member_id, b"orders") for m in body.members)
+            who.assigns = {m.member_id: b"orders" for m in body.members}
             self._plan(self._random.randrange(1, 50), "sync", who)
-        elif isinstance(body, SyncGroupResponse):
+        elif isinstance(body, kafka.SyncGroupResponse):
             self._plan(1, "fetch", who)
             self._plan(HEARTBEAT_MS, "heartbeat", who)
             self._plan(COMMIT_MS, "commit", who)
-        elif isinstance(body, HeartbeatResponse):
+        elif isinstance(body, kafka.HeartbeatResponse):
             self._plan(HEARTBEAT_MS, "heartbeat", who)
-        elif isinstance(body, OffsetCommitResponse):
+        elif isinstance(body, kafka.OffsetCommitResponse):
             self._plan(COMMIT_MS, "commit", who)
-
-    def _note(self, kind: str, request: Request, body: dict[str, Any]) -> None:
-        text = json.dumps(body, separators=(",", ":"))
-        about = (request.request_id, request.api, request.api_version, request.client_id, text)
-        self.happened.append(Happened(self._now_ms, kind, *about))

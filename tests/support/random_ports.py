@@ -13,13 +13,12 @@ from random import Random
 from typing import Any, Final
 
 from groupcheck.implementation.core.coordinator import Coordinator
-from groupcheck.model.bodies import decode_request, encode, encode_record
+from groupcheck.model.bodies import encode_record
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.exec import ExecPort
 from groupcheck.properties.ports.messages import protocol_error
 from groupcheck.properties.ports.port import (
-    Fault,
     Observation,
     PortFailedError,
     PortInfo,
@@ -29,6 +28,7 @@ from groupcheck.properties.ports.program import EndedError
 from groupcheck.properties.ports.python import PythonPort
 from groupcheck.properties.ports.source import PortSource
 from support.junk import JSON_JUNK, PYTHON_JUNK, nodes, spoilt
+from support.object_port import ObjectPort
 
 LIMIT_S: Final = 0.03  # of a call that hangs
 RATES: Final = (0.5, 0.1, 0.03, 0.01)
@@ -168,55 +168,23 @@ def builtin(pick: Random) -> PortSource:
 # The messages of a port
 
 
-class EditedPort:
-    """The built-in port with the methods of `python:`; its messages are edited."""
+class EditedPort(ObjectPort):
+    """The built-in port, with its inner state; its messages are edited."""
 
     def __init__(self, edits: Edits) -> None:
+        super().__init__(BuiltinPort(1))
         self.edits = edits
-        self._port = BuiltinPort(1)
-        self._versions: dict[int, int] = {}
         edits.edited("factory", None)
 
     def open(self, profile: str, config: dict[str, int]) -> Any:
-        self._port.open(profile, config)
-        return self.edits.edited("open", {"name": "edited", "version": "1"})
-
-    def request(  # noqa: PLR0913, PLR0917 - the interface is so
-        self,
-        request_id: int,
-        api: str,
-        api_version: int,
-        client_id: str,
-        client_host: str,
-        body: dict[str, Any],
-    ) -> Any:
-        self._versions[request_id] = api_version
-        decoded = decode_request(api, api_version, body)
-        request = Request(request_id, api_version, decoded, client_id, client_host)
-        return self._edited("request", self._port.request(request, ()))
-
-    def advance(self, ms: int) -> Any:
-        return self._edited("advance", self._port.advance(ms, ()))
-
-    def fault(self, fault: str, **fields: Any) -> Any:
-        size = fields.get("config", {}).get("group.max.size")
-        given = Fault(fault, fields.get("count"), fields.get("error"), size)
-        return self._edited("fault", self._port.fault(given, ()))
+        return self.edits.edited("open", super().open(profile, config))
 
     def close(self) -> Any:
         return self.edits.edited("close", None)
 
-    def _edited(self, call: str, seen: Observation) -> Any:
-        messages: list[dict[str, Any]] = [
-            {
-                "type": "response",
-                "id": request_id,
-                "body": encode(body, self._versions[request_id]),
-            }
-            for request_id, body in seen.responses
-        ]
+    def _returned(self, call: str, seen: Observation) -> Any:
         groups = [encode_record(view) for view in seen.groups or ()]
-        messages.append({"type": "state", "groups": groups})
+        messages = [*super()._returned(call, seen), {"type": "state", "groups": groups}]
         messages = self.edits.edited(call, messages)
         if self.edits.pick.random() < 0.02 and isinstance(messages, list):
             return (each for each in messages)

@@ -1,8 +1,8 @@
 """Record what TLC finds in each instance: `python tests/support/record_tlc.py [--all] [--jobs N]`.
 
-Writes tests/model/tlc.tsv, which the tests compare the explorer with. TLC runs only for rows that
-are out of date (20 minutes of one core if all are), or for every row with `--all`. Each finished
-row is written at once, so that an interrupted run continues where it stopped.
+Writes tests/model/classic/tlc.tsv, which the tests compare the explorer with. TLC runs only for
+rows that are out of date (20 minutes of one core if all are), or for every row with `--all`. Each
+finished row is written at once, so that an interrupted run continues where it stopped.
 """
 
 from __future__ import annotations

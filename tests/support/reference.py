@@ -38,9 +38,9 @@ COMMANDS: Final = f"""\
 RESULT: Final = f"""\
 # The schema of a saved result
 
-`groupcheck verify PORT --report DIR` writes `result.json`, and `--json` prints the same; `replay`,
-`check` and `explore` write it with `--save FILE`. [Reports](reports.md#the-saved-result) describes
-the fields; this page lists their types.
+`groupcheck verify PORT --report DIR` writes `result.json`. `replay`, `check` and `explore` write it
+with `--save FILE`. `verify`, `check` and `explore` print it with `--json`.
+[Reports](reports.md#the-saved-result) describes the fields; this page lists their types.
 {WRITTEN.format("[`result.schema.json`](../reports/result.schema.json)")}
 """
 
@@ -60,6 +60,10 @@ An invariant holds in every reachable state. An action property holds on every s
 comes with a shortest trace. The properties from `offsets-durable` on are about the log, and about a
 group that is lost and loaded from it. On a step in which the coordinator crashes, or the partition
 is loaded or unloaded, they are the only action properties that are checked.
+
+The first {{invariants}} are the invariants. `ConsumerGroup.tla` states them too, without the
+operators of its rules. TLC checks in each model instance those that the version keeps. Where a
+version breaks one, TLC finds a shortest violation with as many steps as groupcheck.
 
 | property | promise | source |
 | --- | --- | --- |
@@ -234,7 +238,8 @@ def properties() -> str:
         f"| {'<br>'.join(f'{name}: {line}' for name, line in each.sources.items())} |"
         for each in KNOWN_VIOLATIONS
     )
-    return PROPERTIES.format(safety=rows, liveness=temporal, known=known)
+    invariants = len(safety.INVARIANTS)
+    return PROPERTIES.format(safety=rows, liveness=temporal, known=known, invariants=invariants)
 
 
 def _property(prop: Property) -> str:

@@ -14,7 +14,7 @@ from groupcheck.properties.histories.events import Event
 from groupcheck.properties.sequence import dump
 from support.production import BROKER, Happened
 
-HEADER = {"trace": 1, "profile": "2.7", "config": BROKER}
+HEADER = {"trace": 1, "config": BROKER}
 Rows = list[tuple[str, str]]
 
 
@@ -55,16 +55,18 @@ def replayed(rows: Iterable[tuple[str, dict[str, Any]]]) -> Checked:
     return found
 
 
-def as_events(happened: list[Happened], profile: str = "2.7") -> list[Event]:
-    """The history as events."""
-    header = json.dumps({**HEADER, "profile": profile})
-    opened = Event("group", "file", 1, 1, 1, 0, "open", None, None, None, None, None, header)
-    found = [opened]
+def as_events(happened: list[Happened], profile: str = "2.7", **changed: Any) -> list[Event]:
+    """The history as events; the header has other fields `changed`."""
+    header = json.dumps({**HEADER, "profile": profile, **changed})
+    opened = Event("group", "file", 1, 1, 1, 0, "open", None, None, None, None, None, None)
+    found = [opened._replace(body=header)]
     for n, each in enumerate(happened, 2):
-        event = opened._replace(seq=n, line=n, at_ms=each.at_ms, kind=each.kind, body=each.body)
-        event = event._replace(request_id=each.number, api=each.api, api_version=each.version)
+        event = opened._replace(seq=n, line=n, at_ms=each.at_ms, kind=each.kind)
+        event = event._replace(body=each.body or None)
+        if each.api:
+            event = event._replace(request_id=each.number, api=each.api, api_version=each.version)
         if each.kind == "request":
-            event = event._replace(client_id=each.client, client_host="/10.0.0.1")
+            event = event._replace(client_id=each.client, client_host=each.host)
         found.append(event)
     return found
 

@@ -16,15 +16,16 @@ from groupcheck.properties.result import (
     TransitionCounts,
 )
 from groupcheck.reports.record import (
+    Answer,
     Compared,
-    Diagram,
-    Event,
+    Expected,
     FindingRecord,
     Phase,
     Property,
     ResultRecord,
     RuleCoverage,
     Run,
+    Step,
 )
 from groupcheck.reports.terminal import verdict
 
@@ -34,19 +35,18 @@ FINDING: Final = FindingRecord(
     id="0123abcd",
     port="exec:./port",
     title="differs from Apache Kafka 2.7.2: Heartbeat v4 in Stable: no error",
-    text="Finding 0123abcd: differs from Apache Kafka 2.7.2: Heartbeat v4 in Stable: no error\n\n"
-    "  1. unknown member 'x' sends Heartbeat v4, 50 % of: a\n       <- no error\n",
+    kafka="Apache Kafka 2.7.2",
+    steps=(
+        Step(
+            text="Heartbeat v4, 50 % of: a",
+            sender="unknown member 'x'",
+            answers=(Answer(kind="wrong", step=1, text="no error"),),
+        ),
+    ),
+    observed="to step 1: no error",
+    expected=(Expected(answer="to step 1: an error", because="it is so [One.scala:2]"),),
     property=Property(name="a-property", description="it holds", source="One.scala:1"),
     trace=({"type": "open", "trace": 1},),
-    diagram=Diagram(
-        "Finding 0123abcd",
-        ("client", "coordinator"),
-        (
-            Event("request", "1. Heartbeat v4", "client", "coordinator"),
-            Event("wrong", "no error", "coordinator", "client"),
-        ),
-        ("Observed:", "  no error", "Expected from Apache Kafka 2.7.2:", "  an error"),
-    ),
     states=({"group.state": "Stable"}, {"group.state": "Stable"}),
     compared=(Compared(field="errorCode", observed="no error", allowed="an error"),),
 )

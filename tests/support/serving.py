@@ -16,15 +16,21 @@ from groupcheck.implementation.server.server import CannotServeError, Options, S
 from groupcheck.implementation.server.settings import parse
 from groupcheck.properties.histories.checker import GroupsChecked, check_groups, load
 from groupcheck.properties.ports import codec
-from groupcheck.reports.text import story
+from groupcheck.reports.finding_text import text_of
 
 T = TypeVar("T")
 
-QUICK = (
-    "group.initial.rebalance.delay.ms=0",
-    "group.min.session.timeout.ms=100",
-)
+QUICK = ("group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=100")
 WAIT_S = 20.0  # for what happens in a moment
+# The fields of a JoinGroup.
+JOIN: dict[str, Any] = {
+    "group_id": "group",
+    "session_timeout_ms": 10_000,
+    "rebalance_timeout_ms": 10_000,
+    "member_id": "",
+    "protocol_type": "consumer",
+    "protocols": [("range", b"mine")],
+}
 
 
 class Served:
@@ -114,7 +120,7 @@ def checked_session(
         yield server
     checked = server.checked()
     if checked.finding is not None:
-        msg = f"In group {checked.group_id!r}:\n{story(checked.finding)}"
+        msg = f"In group {checked.group_id!r}:\n{text_of(checked.finding)}"
         raise AssertionError(msg)
     assert checked.cut == ()
     assert checked.steps > 0
@@ -142,6 +148,15 @@ class Wire:
         frame = self.receive()
         assert frame is not None, "the server closed the connection"
         return codec.parse(api, version, frame)
+
+    def join(self, version: int = 3, **fields: Any) -> Any:
+        """A JoinGroup and its answer."""
+        return self.ask("JoinGroup", version, **{**JOIN, **fields})
+
+    def state_of(self, group_id: str = "group") -> str:
+        """The state of a group."""
+        (group,) = self.ask("DescribeGroups", 5, groups=[group_id]).groups
+        return str(group.group_state)
 
     def send(self, frame: bytes) -> None:
         """A frame with its length."""

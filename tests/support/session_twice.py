@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Coordinator
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Coordinator
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.tolerances import Tolerances

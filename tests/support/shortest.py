@@ -9,11 +9,11 @@ from collections import deque
 from collections.abc import Hashable
 from typing import NamedTuple
 
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.trace import inputs_to
-from groupcheck.model.state import Advance
-from groupcheck.model.transition import Input
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.merge_steps import advances_merged
 from groupcheck.properties.run import replay
@@ -31,7 +31,7 @@ class Way(NamedTuple):
     node: int
     waited: bool
     hidden: Hashable
-    hops: tuple[TransitionReference, ...]
+    transitions: tuple[TransitionReference, ...]
 
     def with_edge(self, edge: Transition) -> int:
         """Its length with one more step."""
@@ -48,7 +48,7 @@ def shortest(space: StateSpace, port: FaultyPort, bound: int = NONE) -> int:
     that are not shorter than `bound`.
     """
     port.open(space.instance.profile.name, space.instance.broker)
-    queue = deque([Way(0, 0, waited=False, hidden=port.hidden, hops=())])
+    queue = deque([Way(0, 0, waited=False, hidden=port.hidden, transitions=())])
     done: set[tuple[int, bool, Hashable]] = set()
     found = bound
     while queue:
@@ -58,12 +58,12 @@ def shortest(space: StateSpace, port: FaultyPort, bound: int = NONE) -> int:
         done.add(way[1:4])
         if way.length >= found:
             break
-        state, steps = inputs_to(space, list(way.hops))
+        state, steps = inputs_to(space, list(way.transitions))
         for place, edge in enumerate(space.edges[way.node]):
             length = way.with_edge(edge)
             if length >= found:
                 continue
-            hops = (*way.hops, TransitionReference(way.node, place))
+            transitions = (*way.transitions, TransitionReference(way.node, place))
             given = edge.given
             if isinstance(given, Request):
                 given = space.canonical(state).restore(given, len(steps) + 1)
@@ -71,7 +71,7 @@ def shortest(space: StateSpace, port: FaultyPort, bound: int = NONE) -> int:
                 found = length
                 continue
             waited = isinstance(edge.given, Advance)
-            following = Way(length, edge.target, waited, port.hidden, hops)
+            following = Way(length, edge.target, waited, port.hidden, transitions)
             if length > way.length:
                 queue.append(following)
             else:

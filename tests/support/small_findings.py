@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.state import Advance
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.state import Advance
 from groupcheck.model.vocabulary import JoinGroupRequest, Protocol, Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.port import Port

@@ -1,28 +1,23 @@
-"""Explored model instances, each explored once for all tests in all processes."""
+"""Explored model instances, each explored once, or read from the cache, in a process."""
 
 from __future__ import annotations
 
-import fcntl
 import gc
-import hashlib
-import os
-import pickle
 from collections.abc import Callable, Mapping
 from functools import cache
-from pathlib import Path
-from typing import TypeVar
 from unittest.mock import patch
 
+from groupcheck.model.classic.edits import edits_of
+from groupcheck.model.classic.exploring import exploration as exploration_of_all
+from groupcheck.model.classic.exploring.exploration import Exploration, Settings, run
+from groupcheck.model.classic.instances.instance import Instance, instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.engine.edits import Edit
 from groupcheck.model.engine.exploration import StateSpace, explore, part
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.exploring import exploration as exploration_of_all
-from groupcheck.model.exploring.exploration import Exploration, Settings, run
-from groupcheck.model.instances.instance import Instance, instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.properties.explored import Explored
-from support.economy import SHARED, untraced
-
-T = TypeVar("T")
+from groupcheck.properties.explored import Explored, space_of
+from support.economy import untraced
 
 
 def explored(profile: str, name: str) -> StateSpace:
@@ -40,16 +35,28 @@ def whole(instance: Instance) -> StateSpace:
     if profile is not PROFILES.get(profile.name):
         msg = f"a profile of its own: {profile.name}"
         raise ValueError(msg)
-    settings = tuple(sorted(instance.settings.items()))
-    plain = instance._replace(profile=None, features=frozenset(), settings={})  # type: ignore[arg-type]
-    name = repr((profile.name, plain, sorted(instance.features), settings))
+    name = instance.text
     if name not in _WHOLE:
-        _WHOLE[name] = _explored(instance, name)
+        with untraced():
+            _WHOLE[name] = space_of(instance)
         gc.freeze()  # it is never freed: the garbage collector need not look at it
     return _WHOLE[name]
 
 
 _WHOLE: dict[str, StateSpace] = {}
+
+
+def explored_once(
+    instance: Instance,
+    done: Callable[[int], None] = lambda _states: None,
+) -> StateSpace:
+    """`space_of`, but for Kafka's rules the space that all tests share."""
+    if instance.profile is not PROFILES.get(instance.profile.name):
+        return explore(instance, done)
+    space = whole(instance)
+    done(len(space.nodes))
+    return space
+
 
 # Each step expands the states of the steps before it again: more of them cost more than the whole.
 MOST_STEPS_WITHIN = 4
@@ -65,38 +72,24 @@ def within(instance: Instance, steps: int) -> StateSpace:
     return space
 
 
+def edits_once(profile: Profile) -> tuple[Edit, ...]:
+    """The single edits of a profile; those of Kafka's rules are made once."""
+    kafka = profile is PROFILES.get(profile.name)
+    return _edits_of(profile.name) if kafka else tuple(edits_of(profile))
+
+
+@cache
+def _edits_of(profile: str) -> tuple[Edit, ...]:
+    return tuple(edits_of(PROFILES[profile]))
+
+
 def together(instances: Mapping[str, Instance]) -> Explored:
     """Instances in the form that a verification takes."""
     found = {name: whole(instance) for name, instance in instances.items()}
     return Explored(found, {name: StateGraph(space) for name, space in found.items()})
 
 
-def _explored(instance: Instance, name: str) -> StateSpace:
-    # Rules are functions, which are not pickled.
-    space = shared(name, lambda: explore(instance)._replace(instance=None, numbers=None))  # type: ignore[arg-type]
-    numbers = {node: number for number, node in enumerate(space.nodes)}
-    return space._replace(instance=instance, numbers=numbers)
-
-
-def shared(name: str, made: Callable[[], T]) -> T:
-    """What the first process of this run made under this name; to read it takes a tenth as long."""
-    folder = os.environ.get(SHARED)
-    with untraced():
-        if folder is None:
-            return made()
-        file = Path(folder, hashlib.sha256(name.encode()).hexdigest())
-        with file.open("a+b") as kept:
-            fcntl.flock(kept, fcntl.LOCK_EX)  # until it is closed
-            kept.seek(0)
-            if data := kept.read():
-                loaded: T = pickle.loads(data)  # noqa: S301 - of this run's own directory
-                return loaded
-            value = made()
-            kept.write(pickle.dumps(value))
-            return value
-
-
-def every_space(profile: str) -> dict[str, StateSpace]:
+def every_instance(profile: str) -> dict[str, StateSpace]:
     """All spaces of a profile."""
     return {name: explored(profile, name) for name in instances(PROFILES[profile], 2)}
 

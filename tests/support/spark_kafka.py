@@ -14,7 +14,7 @@ POM = Path(__file__).parent / "kafka_source" / "pom.xml"
 
 
 def jars() -> str:
-    """Them, as `spark.jars` wants them."""
+    """The jars, in the form of `spark.jars`."""
     version = "4.1.0" if pyspark.__version__.startswith("4.1.") else "4.2.0"
     digest = hashlib.sha256(POM.read_bytes()).hexdigest()[:12]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.machine import lockstep
 from support.faults import faulty_port
@@ -18,8 +18,8 @@ def found_by_the_state_machine(
 ) -> Finding:
     """The finding by the first seed that comes to one, of one of these keys if there are any.
 
-    What a seed does is another thing with each version of Hypothesis, and with the modules that are
-    there, whose constants it tries: of 500 examples by one seed some find nothing.
+    The examples of a seed depend on the version of Hypothesis and on the loaded modules, whose
+    constants it tries: some seeds find nothing in 500 examples.
     """
     port = faulty_port(fault)
     by_each = (

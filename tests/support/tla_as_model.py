@@ -6,9 +6,9 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from groupcheck.model.engine.exploration import StateSpace, Transition
-from groupcheck.model.exploring.canonical import UNTIMED_MS
-from groupcheck.model.instances.inputs import (
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.exploring.canonical import UNTIMED_MS
+from groupcheck.model.classic.instances.inputs import (
     INSTANCE,
     OTHER_TOPIC,
     PRODUCER_ID,
@@ -16,8 +16,8 @@ from groupcheck.model.instances.inputs import (
     TOPIC,
     TOPIC_PROTOCOLS,
 )
-from groupcheck.model.instances.instance import Instance
-from groupcheck.model.state import (
+from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.model.classic.state import (
     GONE,
     NEVER,
     Append,
@@ -39,44 +39,18 @@ from groupcheck.model.state import (
     Serving,
     StaticAppend,
 )
-from groupcheck.model.step import Outcome
-from groupcheck.model.storing.records import LOADED_ARE_STATIC
-from groupcheck.model.transition import Input, successors
-from groupcheck.model.vocabulary import (
-    DeleteGroupsResponse,
-    DescribeGroupsResponse,
-    EndTxnResponse,
-    ErrorCode,
-    GroupState,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupResponse,
-    ListGroupsResponse,
-    MemberResponse,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    OffsetDeleteResponse,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-    Protocol,
-    Response,
-    ResponseBody,
-    SyncGroupResponse,
-    TxnOffsetCommitResponse,
-)
+from groupcheck.model.classic.step import Outcome
+from groupcheck.model.classic.storing.records import LOADED_ARE_STATIC
+from groupcheck.model.classic.transition import Input, successors
+from groupcheck.model.engine.exploration import StateSpace, Transition
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Protocol, Response, ResponseBody
 from support.tla import MAX_SIZE, Value
 
 FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)
 
 # Metadata that is a word in the specification, and the bytes that it stands for.
-METADATA = {
-    "to other": SUBSCRIBED_PROTOCOLS[0].metadata,
-    "to topic": TOPIC_PROTOCOLS[0].metadata,
-}
+METADATA = {"to other": SUBSCRIBED_PROTOCOLS[0].metadata, "to topic": TOPIC_PROTOCOLS[0].metadata}
 WORDS = {metadata: words for words, metadata in METADATA.items()}
 EVERY_TOPIC = {TOPIC, OTHER_TOPIC}
 
@@ -164,8 +138,10 @@ def _append(entry: dict[str, Value], place: int, instance: Instance) -> Append:
     error = ErrorCode[entry["error"]]
     if entry["kind"] == "static":
         append = StaticAppend(entry["newId"], entry["memberId"] or None, entry["leader"] or None)
-        outlived = (COMMITS + place, _new_id(dict(entry["answer"]))) if entry["answer"] else None
-        return append._replace(current=entry["current"], outlived=outlived)
+        after_unload = (
+            (COMMITS + place, _new_id(dict(entry["answer"]))) if entry["answer"] else None
+        )
+        return append._replace(current=entry["current"], after_unload=after_unload)
     if entry["kind"] == "answer":
         return HeldAnswer(COMMITS + place, entry["api"], _held(entry))
     if entry["kind"] == "request":
@@ -179,15 +155,15 @@ def _append(entry: dict[str, Value], place: int, instance: Instance) -> Append:
             (),
             PRODUCER_ID if transactional else None,
         )
-        return offsets._replace(error=error, outlived=entry["afterUnload"])
+        return offsets._replace(error=error, after_unload=entry["afterUnload"])
     given = tuple((name, part.encode()) for name, part in entry["assignments"])
     request_id = _parked(entry["of"], SYNCS, place) if entry["of"] else None
     return GroupAppend(entry["generation"], given, error, request_id)
 
 
-def _new_id(answer: dict[str, Value]) -> JoinGroupResponse:
+def _new_id(answer: dict[str, Value]) -> kafka.JoinGroupResponse:
     """The response to a static member that rejoined, after its group is unloaded."""
-    return JoinGroupResponse(
+    return kafka.JoinGroupResponse(
         ErrorCode[answer["error"]],
         answer["generation"],
         answer["protocolType"] or None,
@@ -206,21 +182,27 @@ def _held(entry: dict[str, Value]) -> ResponseBody:
     """A deferred response, about the only partition."""
     answer = dict(entry["answer"])
     error = ErrorCode[answer["error"]]
-    commits = (OffsetCommitResponsePartition(PARTITION[1], error),)
-    found = OffsetFetchResponsePartition(PARTITION[1], answer.get("offset", -1), error_code=error)
+    commits = (kafka.OffsetCommitResponsePartition(PARTITION[1], error),)
+    found = kafka.OffsetFetchResponsePartition(
+        PARTITION[1], answer.get("offset", -1), error_code=error
+    )
     members = (dict(member) for member in entry["members"])
     answers: dict[str, ResponseBody] = {
-        "Heartbeat": HeartbeatResponse(error),
-        "OffsetCommit": OffsetCommitResponse((OffsetCommitResponseTopic(TOPIC, commits),)),
-        "TxnOffsetCommit": TxnOffsetCommitResponse((OffsetCommitResponseTopic(TOPIC, commits),)),
-        "EndTxn": EndTxnResponse(error),
-        "OffsetFetch": OffsetFetchResponse(
-            topics=(OffsetFetchResponseTopic(TOPIC, (found,)),),
+        "Heartbeat": kafka.HeartbeatResponse(error),
+        "OffsetCommit": kafka.OffsetCommitResponse(
+            (kafka.OffsetCommitResponseTopic(TOPIC, commits),)
         ),
-        "LeaveGroup": LeaveGroupResponse(
+        "TxnOffsetCommit": kafka.TxnOffsetCommitResponse(
+            (kafka.OffsetCommitResponseTopic(TOPIC, commits),)
+        ),
+        "EndTxn": kafka.EndTxnResponse(error),
+        "OffsetFetch": kafka.OffsetFetchResponse(
+            topics=(kafka.OffsetFetchResponseTopic(TOPIC, (found,)),)
+        ),
+        "LeaveGroup": kafka.LeaveGroupResponse(
             error,
             tuple(
-                MemberResponse(m["memberId"], m["instance"] or None, ErrorCode[each])
+                kafka.MemberResponse(m["memberId"], m["instance"] or None, ErrorCode[each])
                 for m, each in zip(members, answer.get("errors", ()), strict=False)
             ),
         ),
@@ -391,7 +373,7 @@ class _Applied:
 
 def _rules(of: Transition | Outcome) -> Rules:
     """The rules that a step applied, by their ids."""
-    return frozenset(of.fired)
+    return frozenset(of.applied)
 
 
 class _Names:
@@ -421,44 +403,44 @@ class _Names:
             return ("SyncGroup", f"m{number - SYNCS}")
         if number >= JOINS:
             return ("JoinGroup", f"m{number - JOINS}")
-        if isinstance(body, JoinGroupResponse) and not body.error_code:
+        if isinstance(body, kafka.JoinGroupResponse) and not body.error_code:
             return ("JoinGroup", self._name(body.member_id))
-        if isinstance(body, SyncGroupResponse) and (self.parked or not body.error_code):
+        if isinstance(body, kafka.SyncGroupResponse) and (self.parked or not body.error_code):
             return ("SyncGroup", self.given.body.member_id)
         return ("this", "")
 
     def _rest(self, body: ResponseBody) -> dict[str, Any]:
         match body:
-            case JoinGroupResponse():
+            case kafka.JoinGroupResponse():
                 fields = self._join(body)
-            case SyncGroupResponse():
+            case kafka.SyncGroupResponse():
                 fields = _protocol(body) | {"assignment": body.assignment.decode()}
-            case LeaveGroupResponse():
+            case kafka.LeaveGroupResponse():
                 fields = {"errors": tuple(m.error_code.name for m in body.members)}
-            case OffsetCommitResponse() | TxnOffsetCommitResponse():
+            case kafka.OffsetCommitResponse() | kafka.TxnOffsetCommitResponse():
                 errors = {p.error_code.name for t in body.topics for p in t.partitions}
                 fields = {"error": errors.pop() if errors else "NONE"}
-            case OffsetFetchResponse():
+            case kafka.OffsetFetchResponse():
                 found = [partition for topic in body.topics for partition in topic.partitions]
                 error = found[0].error_code if found else body.error_code
                 fields = {"error": error.name, "offset": found[0].committed_offset if found else -1}
-            case DescribeGroupsResponse():
+            case kafka.DescribeGroupsResponse():
                 fields = _described(body)
-            case ListGroupsResponse():
+            case kafka.ListGroupsResponse():
                 groups = (
                     {"state": g.group_state, "protocolType": g.protocol_type} for g in body.groups
                 )
                 fields = {"groups": frozenset(map(_record, groups))}
-            case DeleteGroupsResponse():
+            case kafka.DeleteGroupsResponse():
                 fields = {"each": frozenset(r.error_code.name for r in body.results)}
-            case OffsetDeleteResponse():
+            case kafka.OffsetDeleteResponse():
                 topics = ((t.name, p.error_code.name) for t in body.topics for p in t.partitions)
                 fields = {"topics": frozenset(topics)}
             case _:
                 fields = {}
         return fields
 
-    def _join(self, body: JoinGroupResponse) -> dict[str, Any]:
+    def _join(self, body: kafka.JoinGroupResponse) -> dict[str, Any]:
         listed = {self._name(m.member_id): _words(m.metadata) for m in body.members}
         return _protocol(body) | {
             "memberId": self._name(body.member_id),
@@ -475,20 +457,20 @@ class _Names:
 def _is_static_newcomer(given: Input) -> bool:
     body = getattr(given, "body", None)
     return (
-        isinstance(body, JoinGroupRequest)
+        isinstance(body, kafka.JoinGroupRequest)
         and not body.member_id
         and body.group_instance_id is not None
     )
 
 
-def _protocol(body: JoinGroupResponse | SyncGroupResponse) -> dict[str, Any]:
+def _protocol(body: kafka.JoinGroupResponse | kafka.SyncGroupResponse) -> dict[str, Any]:
     return {
         "protocolType": body.protocol_type or "null",
         "protocolName": body.protocol_name or "null",
     }
 
 
-def _described(body: DescribeGroupsResponse) -> dict[str, Any]:
+def _described(body: kafka.DescribeGroupsResponse) -> dict[str, Any]:
     (group,) = body.groups
     return {
         "error": group.error_code.name,

@@ -15,12 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from groupcheck.model.instances.inputs import Feature
-from groupcheck.model.instances.instance import Instance, composed, instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.instances.instance import Instance, composed, instances
+from groupcheck.model.classic.profiles import PROFILES
 from support import tla, tla_as_model
 
-FILE: Final = Path(__file__).parent.parent / "model" / "tlc.tsv"
+FILE: Final = Path(__file__).parents[1] / "model" / "classic" / "tlc.tsv"
 HEAD: Final = (
     "instance\tkey\tstates\tgenerated\tdepth\tmean and least out-degree\tactions"
     "\tdigest of the states\tstates with responses and rules\tdigest of these"

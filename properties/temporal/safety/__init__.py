@@ -38,7 +38,7 @@ _ACTION_PROPERTIES: Final = [each for each in _DECLARED if isinstance(each, Acti
 ACTION_PROPERTIES: Final = tuple(each for each in _ACTION_PROPERTIES if not each.on_failover)
 FAILOVER_PROPERTIES: Final = tuple(each for each in _ACTION_PROPERTIES if each.on_failover)
 PROPERTIES: Final[tuple[Property, ...]] = (*INVARIANTS, *ACTION_PROPERTIES, *FAILOVER_PROPERTIES)
-# Those that say why and when come last: the others say more of what is wrong.
+# Properties of causes and delays come last: the others are more specific.
 _WHY: Final = [each for module in (causes, waits) for each in vars(module).values()]
 _LAST: Final = tuple(each for each in ACTION_PROPERTIES if each in _WHY)
 _FIRST: Final = tuple(each for each in ACTION_PROPERTIES if each not in _LAST)
@@ -69,9 +69,9 @@ def violations_of(step: CheckedStep) -> Iterator[tuple[Property, KnownViolation 
 def violated(step: CheckedStep) -> Iterator[Property]:
     """The properties that a step violates, or the state after it."""
     yield from (prop for prop in FAILOVER_PROPERTIES if not prop.holds(step))
-    moves = isinstance(step.given, FAILOVER)
-    if not moves:
+    is_failover = isinstance(step.given, FAILOVER)
+    if not is_failover:
         yield from (prop for prop in _FIRST if not prop.holds(step))
     yield from (prop for prop in INVARIANTS if not prop.holds(step.new))
-    if not moves:
+    if not is_failover:
         yield from (prop for prop in _LAST if not prop.holds(step))

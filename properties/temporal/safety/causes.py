@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.rules.retention import ageless
-from groupcheck.model.state import Cleanup, Group, HeldAnswer, Member, OffsetsAppend
+from groupcheck.model.classic.rules.retention import ageless
+from groupcheck.model.classic.state import Cleanup, Group, HeldAnswer, Member, OffsetsAppend
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -131,7 +131,7 @@ def _changes(step: CheckedStep, before: Group | None, after: Group | None) -> bo
     """Whether the step leaves anything but a response that is held, or a marker in the log."""
     entries = [e for e in step.after.appends if not isinstance(e, HeldAnswer)]
     kept = [e for e in step.before.appends if not isinstance(e, HeldAnswer)]
-    states = [each and each._replace(unwritten=False) for each in (before, after)]
+    states = [each and each._replace(not_persisted=False) for each in (before, after)]
     logged = step.before.group is None or isinstance(step.body, EndTxnRequest)
     written = step.before.log != step.after.log and not logged
     return states[0] != states[1] or entries != kept or written

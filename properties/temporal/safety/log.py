@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from groupcheck.model.rules.retention import ageless
-from groupcheck.model.state import Crash, Log, Member, OffsetsAppend, Serving, StaticAppend
-from groupcheck.model.storing.committed import ANSWERS_WAIT
-from groupcheck.model.storing.records import LATE_ERRORS, LATE_ERRORS_ARE_WRITTEN
+from groupcheck.model.classic.rules.retention import ageless
+from groupcheck.model.classic.state import Crash, Log, Member, OffsetsAppend, Serving, StaticAppend
+from groupcheck.model.classic.storing.committed import ANSWERS_ARE_DEFERRED
+from groupcheck.model.classic.storing.records import LATE_ERRORS, LATE_ERRORS_ARE_APPENDED
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
     ErrorCode,
@@ -121,7 +121,7 @@ def _failed_append_without_effect(step: CheckedStep) -> bool:
     stabilised = step.new.state is GroupState.STABLE is not step.old.state
     readable = {*ageless(step.new).offsets} - {*ageless(step.old).offsets}
     recorded = ageless(step.after.log or Log()) != ageless(_log(step))
-    written = LATE_ERRORS_ARE_WRITTEN.holds_in(step.profile.version)
+    written = LATE_ERRORS_ARE_APPENDED.holds_in(step.profile.version)
     late = written and failing.error in LATE_ERRORS
     return not (readable or (recorded and not late) or stabilised)
 
@@ -153,7 +153,7 @@ def _pending_appends(step: CheckedStep) -> set[int]:
     """The commits that wait for the log, and the JoinGroups of static members that rejoin."""
     commits = {e.request_id for e in step.before.appends if isinstance(e, OffsetsAppend)}
     kept = commits | orphaned_joins(step.before)
-    if ANSWERS_WAIT.holds_in(step.profile.version) or step.old.join_timer is not None:
+    if ANSWERS_ARE_DEFERRED.holds_in(step.profile.version) or step.old.join_timer is not None:
         return kept
     entries = [e for e in step.before.appends if isinstance(e, StaticAppend)]
     members = (step.old.member(e.member_id) for e in entries if e.member_id is not None)
@@ -198,5 +198,5 @@ def _dead_is_final(step: CheckedStep) -> bool:
     exists = before is not None and before.state is not GroupState.DEAD
     if exists or after is None or isinstance(step.given, FAILOVER):
         return True
-    completed = sum(rule in ENDS for rule in step.fired)
+    completed = sum(rule in ENDS for rule in step.applied)
     return not step.old.members and after.generation_id == completed

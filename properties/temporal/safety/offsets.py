@@ -5,8 +5,8 @@ An offset is expired when nothing is left of the retention time that its commit 
 
 from __future__ import annotations
 
-from groupcheck.model.rules.retention import COUNTS_FROM_EMPTY, ageless
-from groupcheck.model.state import (
+from groupcheck.model.classic.rules.retention import COUNTS_FROM_EMPTY, ageless
+from groupcheck.model.classic.state import (
     Cleanup,
     Group,
     HeldDeletion,
@@ -14,7 +14,7 @@ from groupcheck.model.state import (
     ReleaseAppends,
     TopicPartition,
 )
-from groupcheck.model.storing.records import REMOVALS_ARE_WRITTEN
+from groupcheck.model.classic.storing.records import REMOVALS_ARE_APPENDED
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -139,7 +139,7 @@ def _awaits_offsets(group: Group) -> bool:
 
 def _cannot_write(step: CheckedStep) -> bool:
     """Whether the version writes what a cleanup removes, and the append fails."""
-    return REMOVALS_ARE_WRITTEN.holds_in(step.profile.version) and step.before.failing is not None
+    return REMOVALS_ARE_APPENDED.holds_in(step.profile.version) and step.before.failing is not None
 
 
 @action_property("offset-retention", "GroupMetadata.scala:721")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
-from groupcheck.model.exploring.projection import MAKES
-from groupcheck.model.rules.rebalance import first_state
-from groupcheck.model.state import GONE, Group, GroupAppend, Member
+from groupcheck.model.classic.exploring.group_graph import STATE_CHANGES
+from groupcheck.model.classic.rules.rebalance import first_state
+from groupcheck.model.classic.state import GONE, Group, GroupAppend, Member
 from groupcheck.model.vocabulary import (
     GroupState,
     JoinGroupResponse,
@@ -78,7 +78,7 @@ def _protocol_voted(group: Group) -> bool:
 def _state_transitions(step: CheckedStep) -> bool:
     """A group changes its state only along the transitions of Kafka's state diagram."""
     # A step can make several: the last member that leaves also ends the join phase.
-    arrows = [MAKES[rule] for rule in step.fired if rule in MAKES]
+    arrows = [STATE_CHANGES[rule] for rule in step.applied if rule in STATE_CHANGES]
     state: str = step.old.state
     if step.before.group is None or state == GroupState.DEAD:
         if step.new.state is GroupState.DEAD and not arrows:
@@ -88,7 +88,7 @@ def _state_transitions(step: CheckedStep) -> bool:
         if state != arrow.source:
             return False
         state = arrow.target
-    removed = state == GroupState.DEAD or "log/group-forgotten" in step.fired  # from any state
+    removed = state == GroupState.DEAD or "log/group-rolled-back" in step.applied  # from any state
     return (removed and step.after.group is None) or state == step.new.state
 
 
@@ -97,7 +97,7 @@ def _generation(step: CheckedStep) -> bool:
     """Each end of a join phase raises the generation by one. Nothing else changes it."""
     if step.new.state is GroupState.DEAD or step.after.group is None:
         return step.new.generation_id == 0
-    ended = sum(rule in ENDS for rule in step.fired)
+    ended = sum(rule in ENDS for rule in step.applied)
     return step.new.generation_id == step.old.generation_id + ended
 
 
@@ -151,7 +151,7 @@ def _assigned_only_in_stable(group: Group) -> bool:
 def _sent(step: CheckedStep) -> dict[str, bytes] | None:
     """The assignments after the step, as the leader sent them; None if it has not."""
     body = step.body
-    if "log/assignments-stored" not in step.fired:
+    if "log/assignments-stored" not in step.applied:
         names = step.renamed
         assigned = {names.get(m.member_id, m.member_id): m.assignment for m in step.old.members}
         return assigned if step.old.state is STABLE else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from groupcheck.model.rules.membership import ANSWER_REMOVED, REMOVE_MEMBER
-from groupcheck.model.rules.retention import ageless
-from groupcheck.model.state import Member, OffsetsAppend, ReleaseAppends
+from groupcheck.model.classic.rules.membership import ANSWER_REMOVED, REMOVE_MEMBER
+from groupcheck.model.classic.rules.retention import ageless
+from groupcheck.model.classic.state import Member, OffsetsAppend, ReleaseAppends
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
     ErrorCode,
@@ -135,7 +135,7 @@ def _fencing(step: CheckedStep) -> bool:
 def _max_size(step: CheckedStep) -> bool:
     """The end of a join phase admits at most group.max.size members."""
     completing = step.new.state is GroupState.COMPLETING_REBALANCE
-    if "rebalance/complete" not in step.fired or not completing:
+    if "rebalance/complete" not in step.applied or not completing:
         return True
     admitted = [
         r

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.state import Advance, Group, Member, Serving
+from groupcheck.model.classic.state import Advance, Group, Member, Serving
 from groupcheck.model.vocabulary import (
     ErrorCode,
     HeartbeatRequest,

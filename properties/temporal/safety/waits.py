@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.state import (
+from groupcheck.model.classic.state import (
     Advance,
     Group,
     GroupAppend,
@@ -182,7 +182,7 @@ def _stable_fetch(step: CheckedStep) -> bool:
     if answer.error_code is not ErrorCode.NONE:
         return True
     held = [e for e in step.before.appends if isinstance(e, OffsetsAppend)]
-    current = (e.offsets for e in held if not (e.outlived or e.orphaned))
+    current = (e.offsets for e in held if not (e.after_unload or e.orphaned))
     pending = {tp for offsets in current for tp, _ in offsets}
     pending |= {p.partition for p in step.old.transactions}
     return all(

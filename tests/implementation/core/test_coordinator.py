@@ -19,45 +19,28 @@ from groupcheck.implementation.core.config import random_member_id
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.member import Member
 from groupcheck.implementation.core.timers import NEVER, Timer, Timers
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    GroupState,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    Protocol,
-    Request,
-    SyncGroupRequest,
-)
-from support.coordinators import (
-    DELAY_MS,
-    NEW_MEMBER_MS,
-    RANGE,
-    REBALANCE_MS,
-    SESSION_MS,
-    Bench,
-    Chooser,
-    stable,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.inputs import GROUP_ID, PROTOCOLS
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Protocol, Request
+from support.coordinators import DELAY_MS, NEW_MEMBER_MS, BuiltinBroker, Chooser, stable
+from support.requests import PARTITION, SESSION_MS, commit_of, heartbeat
 
 # Details that the model, with its one group, does not have
 
 
 def test_duplicate_protocol_counts_once() -> None:
-    bench = Bench()
-    request_id = bench.join(protocols=RANGE * 2)
-    bench.advance(DELAY_MS)
-    assert bench.answers[request_id].protocol_name == "range"
+    broker = BuiltinBroker()
+    call = broker.join(protocols=PROTOCOLS * 2)
+    broker.advance(DELAY_MS)
+    assert call.answer.protocol_name == "range"
 
 
 def test_heartbeat_of_a_new_parked_member_starts_its_session_timer() -> None:
-    bench = Bench(Config(group_initial_rebalance_delay_ms=NEW_MEMBER_MS))
-    parked = bench.join()
-    assert bench.heartbeat("m1", 0) == ErrorCode.REBALANCE_IN_PROGRESS
-    bench.advance(SESSION_MS)
-    assert bench.answers[parked].error_code == ErrorCode.UNKNOWN_MEMBER_ID
+    broker = BuiltinBroker(Config(group_initial_rebalance_delay_ms=NEW_MEMBER_MS))
+    parked = broker.join()
+    assert broker.heartbeat("m1", 0) == ErrorCode.REBALANCE_IN_PROGRESS
+    broker.advance(SESSION_MS)
+    assert parked.answer.error_code == ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @pytest.mark.parametrize(
@@ -79,14 +62,22 @@ def test_heartbeat_of_a_new_parked_member_starts_its_session_timer() -> None:
 def test_sync_group_checks_are_in_kafkas_order(
     version: int, fields: dict[str, Any], error: ErrorCode
 ) -> None:
-    body = SyncGroupRequest("g", 1, "m1")._replace(**fields)
-    assert stable(1).ask(body, version).error_code == error
+    body = kafka.SyncGroupRequest(GROUP_ID, 1, "m1")._replace(**fields)
+    assert stable(1).send(body, version).answer.error_code == error
 
 
 def test_heartbeat_checks_are_in_kafkas_order() -> None:
-    bench = stable(1)
-    heartbeats = [("", 1, "m1"), ("other", 1, "m1"), ("g", 9, "m9"), ("g", 9, "m1"), ("", 1, "")]
-    assert [bench.ask(HeartbeatRequest(g, n, m)).error_code for g, n, m in heartbeats] == [
+    broker = stable(1)
+    heartbeats = [
+        ("", 1, "m1"),
+        ("other", 1, "m1"),
+        (GROUP_ID, 9, "m9"),
+        (GROUP_ID, 9, "m1"),
+        ("", 1, ""),
+    ]
+    assert [
+        broker.send(kafka.HeartbeatRequest(g, n, m)).answer.error_code for g, n, m in heartbeats
+    ] == [
         ErrorCode.INVALID_GROUP_ID,
         ErrorCode.UNKNOWN_MEMBER_ID,
         ErrorCode.UNKNOWN_MEMBER_ID,
@@ -96,11 +87,10 @@ def test_heartbeat_checks_are_in_kafkas_order() -> None:
 
 
 def test_heartbeat_needs_a_group_id_even_if_the_group_with_an_empty_id_exists() -> None:
-    bench = Bench()
-    topics = (OffsetCommitRequestTopic("t", (OffsetCommitRequestPartition(0, 1),)),)
-    bench.send(OffsetCommitRequest("", topics=topics))
-    assert bench.view.group_id == ""
-    error = bench.ask(HeartbeatRequest("", 0, "m1")).error_code
+    broker = BuiltinBroker()
+    broker.commit(group_id="")
+    assert broker.view.group_id == ""
+    error = broker.send(kafka.HeartbeatRequest("", 0, "m1")).answer.error_code
     assert error == ErrorCode.INVALID_GROUP_ID
 
 
@@ -109,62 +99,62 @@ def test_heartbeat_needs_a_group_id_even_if_the_group_with_an_empty_id_exists() 
 
 def test_any_remaining_member_may_become_leader() -> None:
     choose = Chooser()
-    bench = stable(3, choose=choose)
-    bench.leave("m1")
+    broker = stable(3, choose=choose)
+    broker.leave("m1")
     assert choose.asked == [("m2", "m3")]
-    assert bench.view.leader == "m3"
+    assert broker.view.leader == "m3"
 
 
 def test_first_remaining_member_becomes_leader_by_default() -> None:
-    bench = stable(3)
-    bench.leave("m1")
-    assert bench.view.leader == "m2"
+    broker = stable(3)
+    broker.leave("m1")
+    assert broker.view.leader == "m2"
 
 
 def test_only_joined_members_may_replace_a_leader_that_has_not_joined() -> None:
     choose = Chooser()
-    bench = stable(4, choose=choose)
-    bench.join("m2", protocols=(Protocol("range", b"x"),))
-    bench.join("m3")
-    for _ in range(REBALANCE_MS // 5_000):
-        bench.heartbeat("m1")
-        bench.heartbeat("m4")
-        bench.advance(5_000)
+    broker = stable(4, choose=choose)
+    broker.join("m2", protocols=(Protocol("range", b"x"),))
+    broker.join("m3")
+    for _ in range(BuiltinBroker.rebalance_ms // 5_000):
+        broker.heartbeat("m1")
+        broker.heartbeat("m4")
+        broker.advance(5_000)
     assert [options for options in choose.asked if "m2" in options] == [("m2", "m3")]
-    assert bench.view.leader == "m3"
+    assert broker.view.leader == "m3"
 
 
 def test_tied_vote_is_a_choice_among_the_winners() -> None:
     choose = Chooser()
-    bench = Bench(choose=choose)
+    broker = BuiltinBroker(choose=choose)
     a, b, c = (Protocol(name, b"") for name in "abc")
-    bench.join(protocols=(a, b, c))
-    bench.join(protocols=(b, a, c))
-    bench.advance(DELAY_MS * 2)
+    broker.join(protocols=(a, b, c))
+    broker.join(protocols=(b, a, c))
+    broker.advance(DELAY_MS * 2)
     assert choose.asked == [("a", "b")]
-    assert bench.view.protocol_name == "b"
+    assert broker.view.protocol_name == "b"
 
 
 def test_timers_of_one_group_that_are_due_together_fire_in_any_order() -> None:
     choose = Chooser()
-    bench = stable(3, choose=choose)
-    bench.advance(SESSION_MS)
+    broker = stable(3, choose=choose)
+    broker.advance(SESSION_MS)
     timers = [options for options in choose.asked if isinstance(options[0], Member)]
     assert [[timer.member_id for timer in options] for options in timers] == [
         ["m1", "m2", "m3"],
         ["m1", "m2"],
     ]
-    assert bench.view.state == GroupState.EMPTY
+    assert broker.view.state == GroupState.EMPTY
 
 
 def test_timers_of_different_groups_are_no_choice() -> None:
     choose = Chooser()
-    bench = Bench(choose=choose)
-    for group_id in ("g", "h"):
-        bench.send(JoinGroupRequest(group_id, SESSION_MS, 0, protocols=RANGE), 3)
-    bench.advance(DELAY_MS)
+    broker = BuiltinBroker(choose=choose)
+    for group_id in (GROUP_ID, "h"):
+        broker.send(kafka.JoinGroupRequest(group_id, SESSION_MS, 0, protocols=PROTOCOLS), 3)
+    broker.advance(DELAY_MS)
     assert choose.asked == []
-    assert len(bench.answers) == 2
+    assert len(broker.answers) == 2
 
 
 # Entry points
@@ -177,13 +167,13 @@ def test_member_id_starts_with_the_client_id() -> None:
 
 
 def test_next_deadline_is_reported_to_the_embedder() -> None:
-    bench = Bench()
-    assert bench.coordinator.next_deadline_ms is None
-    bench.join()
-    assert bench.coordinator.next_deadline_ms == DELAY_MS
-    bench.advance(DELAY_MS)
-    bench.leave("m1")
-    assert (bench.coordinator.next_deadline_ms, bench.coordinator.now_ms) == (None, DELAY_MS)
+    broker = BuiltinBroker()
+    assert broker.coordinator.next_deadline_ms is None
+    broker.join()
+    assert broker.coordinator.next_deadline_ms == DELAY_MS
+    broker.advance(DELAY_MS)
+    broker.leave("m1")
+    assert (broker.coordinator.next_deadline_ms, broker.coordinator.now_ms) == (None, DELAY_MS)
 
 
 def test_negative_time_is_rejected() -> None:
@@ -194,9 +184,9 @@ def test_negative_time_is_rejected() -> None:
 # Invariants
 
 
-def random_request(pick: Random, bench: Bench) -> None:
+def random_request(pick: Random, broker: BuiltinBroker) -> None:
     """A random request, usually a valid one."""
-    views = bench.coordinator.views()
+    views = broker.coordinator.views()
     known = [m.member_id for view in views for m in view.members or ()]
     pending = [member_id for view in views for member_id in view.pending_members or ()]
     member_id = pick.choice([*known, *pending, "", "stranger"])
@@ -206,18 +196,20 @@ def random_request(pick: Random, bench: Bench) -> None:
         case 0 | 1 | 2:
             protocols = pick.choice([(a, b), (b, a), (b, c), (a,)])
             timeout_ms = pick.choice([0, 5_000, 20_000])
-            version = pick.choice([3, 4])
-            bench.join(member_id, version, protocols=protocols, rebalance_timeout_ms=timeout_ms)
+            required = pick.choice([False, True])
+            fields: dict[str, Any] = {"protocols": protocols, "rebalance_ms": timeout_ms}
+            broker.join(member_id, id_required=required, **fields)
         case 3:
-            bench.sync(member_id, generation_id, m1=b"a")
+            broker.sync(member_id, generation_id, {"m1": b"a"})
         case 4:
-            bench.heartbeat(member_id, generation_id)
+            broker.heartbeat(member_id, generation_id)
         case 5:
-            bench.leave(member_id, pick.choice([*known, ""]))
+            broker.leave(member_id, pick.choice([*known, ""]))
         case 6:
-            bench.commit(pick.randrange(3), member_id=member_id, generation_id=generation_id)
+            offsets = {PARTITION: pick.randrange(3)}
+            broker.send(commit_of(offsets, member_id, generation_id))
         case _:
-            bench.fetch(stable=True)
+            broker.readable(stable=True)
 
 
 def check(group: Group) -> None:
@@ -243,19 +235,21 @@ def check(group: Group) -> None:
 @pytest.mark.parametrize("seed", range(20))
 def test_counts_and_timers_of_a_group_agree_with_its_members(seed: int) -> None:
     pick = Random(seed)
-    bench = Bench(Config(group_initial_rebalance_delay_ms=pick.choice([0, 3_000])), pick.choice)
+    broker = BuiltinBroker(
+        Config(group_initial_rebalance_delay_ms=pick.choice([0, 3_000])), pick.choice
+    )
     generation_id = 0
     for _ in range(400):
         match pick.randrange(12):
             case 0 | 1:
-                bench.advance(pick.choice([0, 1, 1_000, 3_000, 10_000]))
+                broker.advance(pick.choice([0, 1, 1_000, 3_000, 10_000]))
             case 2:
-                bench.log.hold()
+                broker.log.hold()
             case 3:
-                bench.release()
+                broker.release()
             case _:
-                random_request(pick, bench)
-        for group in bench.coordinator._shared.groups.by_id.values():
+                random_request(pick, broker)
+        for group in broker.coordinator._shared.groups.by_id.values():
             check(group)
             assert group.generation_id >= generation_id
             generation_id = group.generation_id
@@ -286,12 +280,12 @@ def instructions(act: Callable[[], object]) -> int:
 
 def cost_of_a_heartbeat(size: int) -> tuple[int, int]:
     """The cost in bytecode instructions and in heap entries."""
-    bench = stable(size)
-    bench.advance(1)
-    heartbeat = Request(0, 4, HeartbeatRequest("g", 1, f"m{size // 2}"))
-    receive, timers = bench.coordinator.receive, bench.coordinator._timers
+    broker = stable(size)
+    broker.advance(1)
+    request = Request(0, 4, heartbeat(f"m{size // 2}"))
+    receive, timers = broker.coordinator.receive, broker.coordinator._timers
     entries = len(timers)
-    executed = instructions(lambda: receive(heartbeat))
+    executed = instructions(lambda: receive(request))
     return executed, len(timers) - entries
 
 
@@ -303,12 +297,12 @@ def test_heartbeat_costs_the_same_with_ten_members_and_ten_thousand() -> None:
 
 
 def test_session_costs_one_heap_operation_per_timeout_with_any_number_of_heartbeats() -> None:
-    bench = stable(1)
-    timers = bench.coordinator._timers
+    broker = stable(1)
+    timers = broker.coordinator._timers
     before = timers._tickets
     for _ in range(1_000):
-        bench.advance(100)
-        bench.heartbeat("m1")
+        broker.advance(100)
+        broker.heartbeat("m1")
     assert timers._tickets - before <= 1_000 * 100 // SESSION_MS + 1
 
 
@@ -316,14 +310,14 @@ def test_session_costs_one_heap_operation_per_timeout_with_any_number_of_heartbe
 def test_heap_operations_are_one_per_timeout_less_the_heartbeat_interval(
     beats: int, most: float
 ) -> None:
-    bench = stable(200)
-    timers = bench.coordinator._timers
+    broker = stable(200)
+    timers = broker.coordinator._timers
     before = timers._tickets
     timeouts = 5
     for _ in range(timeouts * beats):
-        for member_id in bench.member_ids:
-            bench.heartbeat(member_id)
-        bench.advance(SESSION_MS // beats)
+        for member_id in broker.member_ids:
+            broker.heartbeat(member_id)
+        broker.advance(SESSION_MS // beats)
     assert 0 < timers._tickets - before <= 200 * timeouts * most
     assert len(timers) <= 2 * 200  # with those from when they were new
 

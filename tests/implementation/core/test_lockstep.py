@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
-from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.instance import instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.reports.text import story
-from support.fuzzing import Walked, everything, fuzzed, toured
+from groupcheck.model.classic.instances.instance import instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.reports.finding_text import text_of
+from support.spaces import explored_once
+from support.walks import Walked, everything, fuzzed, toured
 
 # These are large with one member, too: bench/lockstep.py has them.
 LARGE = {
@@ -42,13 +42,13 @@ SMALL = [
 
 def _agree(walked: Walked) -> None:
     if walked.finding is not None:
-        pytest.fail(story(walked.finding))
+        pytest.fail(text_of(walked.finding))
 
 
 @pytest.mark.parametrize(("profile", "name"), SMALL)
 @pytest.mark.untraced
 def test_every_transition_of_the_instances_with_one_member_agrees(profile: str, name: str) -> None:
-    space = explore(instances(PROFILES[profile], 1)[name])
+    space = explored_once(instances(PROFILES[profile], 1)[name])
     walked = toured(space)
     _agree(walked)
     assert walked.steps >= len(space.nodes)

@@ -84,7 +84,7 @@ def test_held_completions_are_dropped_in_a_crash_and_later_ones_are_held() -> No
     log = ControlledLog(MemoryLog())
     log.hold()
     log.append(0, FIRST, results.append)
-    log.forget()
+    log.discard_held()
     log.append(0, SECOND, results.append)
     assert results == []
     log.release()

@@ -63,16 +63,16 @@ def test_log_truncated_anywhere_keeps_the_complete_batches_and_accepts_appends(
     data = segment.read_bytes()
     for size in range(len(data)):
         segment.write_bytes(data[:size])
-        whole = sum(end <= size for end in ends)
+        complete = sum(end <= size for end in ends)
         caplog.clear()
         with opened(tmp_path) as log:
-            assert list(log.read(27)) == BATCHES[:whole]
+            assert list(log.read(27)) == BATCHES[:complete]
             log.append(27, commit("d", 4), lambda _: None)
             log.flush()
-        assert read(tmp_path) == [*BATCHES[:whole], commit("d", 4)]
-        torn = size - ([0, *ends][whole])
-        said = f"{segment}: the last {torn} bytes were not written whole and are cut off"
-        assert (said in caplog.text) == (torn > 0)
+        assert read(tmp_path) == [*BATCHES[:complete], commit("d", 4)]
+        torn = size - ([0, *ends][complete])
+        message = f"{segment}: the last {torn} bytes are an incomplete append and are truncated"
+        assert (message in caplog.text) == (torn > 0)
 
 
 @given(lost=st.integers(1, 400), zeros=st.integers(0, 5_000))
@@ -82,12 +82,12 @@ def test_trailing_zeros_are_truncated(lost: int, zeros: int) -> None:
         path = Path(name)
         ends = write(path, BATCHES)
         segment = path / FOLDER / FIRST
-        kept = max(0, ends[-1] - lost)
-        segment.write_bytes(segment.read_bytes()[:kept] + bytes(zeros + lost))
-        whole = sum(end <= kept for end in ends)
+        size = max(0, ends[-1] - lost)
+        segment.write_bytes(segment.read_bytes()[:size] + bytes(zeros + lost))
+        complete = sum(end <= size for end in ends)
         found = read(path)
         # A batch may end with zeros of its own.
-        assert found in (BATCHES[:whole], BATCHES[: whole + 1])
+        assert found in (BATCHES[:complete], BATCHES[: complete + 1])
 
 
 @given(st.data())
@@ -108,7 +108,7 @@ def test_changed_byte_is_rejected_or_truncated_at_the_end_and_never_read(
             found = read(path)
         except LogCorruptError as error:
             assert str(error).startswith(f"{segment} is corrupt at byte ")  # noqa: PT017 - or it is read
-            assert "there is a whole batch at byte" in str(error)  # noqa: PT017 - as above
+            assert "there is a complete batch at byte" in str(error)  # noqa: PT017 - as above
         else:
             # The checksums do not cover the offset and the leader epoch of a batch.
             assert found == BATCHES or (last and found == BATCHES[:-1])
@@ -120,7 +120,9 @@ def test_corrupt_middle_is_not_changed(tmp_path: Path) -> None:
     changed = bytearray(segment.read_bytes())
     changed[ends[1] - 1] ^= 1
     segment.write_bytes(changed)
-    message = f"{segment} is corrupt at byte {ends[0]}: .*checksum.*whole batch at byte {ends[1]}"
+    message = (
+        f"{segment} is corrupt at byte {ends[0]}: .*checksum.*complete batch at byte {ends[1]}"
+    )
     for _ in range(2):
         with pytest.raises(LogCorruptError, match=message):
             DirectoryLog(tmp_path)
@@ -138,14 +140,14 @@ def test_only_the_last_segment_is_truncated(tmp_path: Path) -> None:
 def test_overlapping_segments_are_rejected(tmp_path: Path) -> None:
     write(tmp_path, BATCHES)
     (tmp_path / FOLDER / f"{3:020}.log").touch()
-    with pytest.raises(LogCorruptError, match="begins at offset 3, where 5 comes next"):
+    with pytest.raises(LogCorruptError, match="begins at offset 3, where 5 is expected"):
         DirectoryLog(tmp_path)
 
 
 def test_segment_without_an_offset_as_its_name_is_rejected(tmp_path: Path) -> None:
     write(tmp_path, BATCHES)
     (tmp_path / FOLDER / "notes.log").touch()
-    with pytest.raises(LogCorruptError, match=r"notes\.log has no offset for a name"):
+    with pytest.raises(LogCorruptError, match=r"the name of .*notes\.log is not an offset"):
         DirectoryLog(tmp_path)
 
 
@@ -187,9 +189,9 @@ def append_all(path: Path, disk: FaultyDisk, batches: list[Batch]) -> int:
 def test_acknowledged_batches_are_read_wherever_the_writer_stops(
     tmp_path: Path, lost: slice | None
 ) -> None:
-    whole = FaultyDisk(never)
-    assert append_all(tmp_path / "whole", whole, BATCHES) == len(BATCHES)
-    for number in range(1, whole.calls + 1):
+    uninterrupted = FaultyDisk(never)
+    assert append_all(tmp_path / "complete", uninterrupted, BATCHES) == len(BATCHES)
+    for number in range(1, uninterrupted.calls + 1):
         disk, path = stops(tmp_path, number)
         acknowledged = append_all(path, disk, BATCHES)
         if lost is not None:
@@ -235,12 +237,12 @@ def compact(path: Path, disk: FaultyDisk) -> bool:
 def test_log_loads_unchanged_wherever_a_compaction_stops(
     tmp_path: Path, lost: slice | None
 ) -> None:
-    write(tmp_path / "whole", COMPACTED, segment_bytes=200)
-    whole = FaultyDisk(never)
-    assert compact(tmp_path / "whole", whole)
-    assert whole.calls > 15
-    assert len(read(tmp_path / "whole")) < len(COMPACTED)
-    for number in range(1, whole.calls + 1):
+    write(tmp_path / "complete", COMPACTED, segment_bytes=200)
+    uninterrupted = FaultyDisk(never)
+    assert compact(tmp_path / "complete", uninterrupted)
+    assert uninterrupted.calls > 15
+    assert len(read(tmp_path / "complete")) < len(COMPACTED)
+    for number in range(1, uninterrupted.calls + 1):
         disk, path = stops(tmp_path, number)
         write(path, COMPACTED, segment_bytes=200)
         assert not compact(path, disk)
@@ -252,13 +254,11 @@ def test_log_loads_unchanged_wherever_a_compaction_stops(
         assert load([*read(path), end(8)]) == load([*COMPACTED, end(8)])
 
 
-def test_log_loads_unchanged_wherever_the_disk_fails_in_a_compaction(
-    tmp_path: Path,
-) -> None:
-    write(tmp_path / "whole", COMPACTED, segment_bytes=200)
-    whole = FaultyDisk(never)
-    compact(tmp_path / "whole", whole)
-    for number in range(2, whole.calls + 1):
+def test_log_loads_unchanged_wherever_the_disk_fails_in_a_compaction(tmp_path: Path) -> None:
+    write(tmp_path / "complete", COMPACTED, segment_bytes=200)
+    uninterrupted = FaultyDisk(never)
+    compact(tmp_path / "complete", uninterrupted)
+    for number in range(2, uninterrupted.calls + 1):
         path = tmp_path / str(number)
         write(path, COMPACTED, segment_bytes=200)
         error = OSError(errno.EIO, "Input/output error")
@@ -278,13 +278,11 @@ def test_log_loads_unchanged_wherever_the_disk_fails_in_a_compaction(
         assert load(read(path)) == expected
 
 
-def test_recovery_of_a_compaction_can_stop_anywhere_and_resume(
-    tmp_path: Path,
-) -> None:
-    write(tmp_path / "whole", COMPACTED, segment_bytes=200)
-    whole = FaultyDisk(never)
-    compact(tmp_path / "whole", whole)
-    for first in range(1, whole.calls + 1):
+def test_recovery_of_a_compaction_can_stop_anywhere_and_resume(tmp_path: Path) -> None:
+    write(tmp_path / "complete", COMPACTED, segment_bytes=200)
+    uninterrupted = FaultyDisk(never)
+    compact(tmp_path / "complete", uninterrupted)
+    for first in range(1, uninterrupted.calls + 1):
         for second in range(1, 8):
             path = tmp_path / f"{first}-{second}"
             write(path, COMPACTED, segment_bytes=200)

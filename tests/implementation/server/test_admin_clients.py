@@ -44,7 +44,7 @@ def consumers(served: Served) -> Iterator[Group]:
 def member(consumers: Group) -> Consumer:
     """The only member of a group, with offsets committed."""
     one = consumers.add("confluent-kafka")
-    consumers.settle(one)
+    consumers.wait_for_assignment(one)
     one.commit(5)
     return one
 

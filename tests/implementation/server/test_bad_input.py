@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.implementation.server import groups
 from groupcheck.implementation.server.connection import MOST_UNREAD_BYTES, MOST_UNSENT_BYTES
+from groupcheck.implementation.server.maintenance import LONGEST, QUIET_S, Notes
 from groupcheck.implementation.server.ranges import API_KEYS
-from groupcheck.implementation.server.upkeep import LONGEST, QUIET_S, Notes
 from groupcheck.model.vocabulary import (
     HeartbeatRequest,
     JoinGroupRequest,
@@ -29,7 +29,7 @@ from groupcheck.model.vocabulary import (
 from groupcheck.properties.ports import codec
 from support.batches import made, request_fetch
 from support.client_processes import eventually
-from support.serving import QUICK, Served, Wire
+from support.serving import JOIN, QUICK, Served, Wire
 
 TRICKY = "wholly-unlikely-text"  # from outside, so it must not be logged
 
@@ -191,9 +191,7 @@ def test_client_that_pauses_reading_gets_every_response(server: Served) -> None:
         asking.join()
 
 
-def test_client_with_many_requests_does_not_block_others(
-    server: Served,
-) -> None:
+def test_client_with_many_requests_does_not_block_others(server: Served) -> None:
     with server.connected() as greedy, server.connected() as other:
         asked = 100
         ask_all = struct.pack(">i", 14) + frame("Metadata", 1, struct.pack(">i", -1))
@@ -213,9 +211,7 @@ def test_client_with_many_requests_does_not_block_others(
         assert sum(at < served_s for at in answered) < asked
 
 
-def test_request_received_byte_by_byte_is_answered(
-    server: Served,
-) -> None:
+def test_request_received_byte_by_byte_is_answered(server: Served) -> None:
     with server.connected() as slow, server.connected() as other:
         slow.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in struct.pack(">i", 10) + frame("ApiVersions", 0):
@@ -284,42 +280,32 @@ def test_one_client_may_make_many_groups(server: Served) -> None:
             assert wire.answer("JoinGroup", 0).error_code == 0
 
 
-def state_of(wire: Wire, group_id: str) -> str:
-    return str(wire.ask("DescribeGroups", 5, groups=[group_id]).groups[0].group_state)
-
-
-def test_lost_clients_of_repeated_joins_are_forgotten(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_lost_clients_of_repeated_joins_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "MIN_WAITING", 8)
-    fields = {"group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
-    fields |= {"protocol_type": "consumer", "protocols": [("range", b"")]}
     with Served() as server, server.connected() as first, server.connected() as second:
-        leader = first.ask("JoinGroup", 3, **fields, member_id="")
-        second.request("JoinGroup", 3, **fields, member_id="")
-        while state_of(first, "g") != "PreparingRebalance":
+        leader = first.join()
+        second.request("JoinGroup", 3, **JOIN)
+        while first.state_of() != "PreparingRebalance":
             time.sleep(0.01)
-        follower = first.ask("JoinGroup", 3, **fields, member_id=leader.member_id)
+        follower = first.join(member_id=leader.member_id)
         member_id = second.answer("JoinGroup", 3).member_id
         assert follower.generation_id == 2
         # The leader rejoins with other metadata: the group waits for the follower.
-        fields["protocols"] = [("range", b"other")]
+        changed = {"member_id": leader.member_id, "protocols": [("range", b"other")]}
         for _ in range(40):
             with server.connected() as wire:
-                wire.request("JoinGroup", 3, **fields, member_id=leader.member_id)
+                wire.request("JoinGroup", 3, **{**JOIN, **changed})
                 wire.socket.shutdown(socket.SHUT_WR)
                 wire.receive()
-        kept = server.server._groups
-        assert kept is not None
-        assert len(kept._waiting) <= 16
-        first.request("JoinGroup", 3, **fields, member_id=leader.member_id)
-        last = second.ask("JoinGroup", 3, **fields, member_id=member_id)
+        groups_of_server = server.server._groups
+        assert groups_of_server is not None
+        assert len(groups_of_server._waiting) <= 16
+        first.request("JoinGroup", 3, **{**JOIN, **changed})
+        last = second.join(member_id=member_id)
         assert last.generation_id == first.answer("JoinGroup", 3).generation_id == 3
 
 
-def test_failure_of_a_request_closes_only_its_connection(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_failure_of_a_request_closes_only_its_connection(monkeypatch: pytest.MonkeyPatch) -> None:
     class Failing(Coordinator):
         def receive(self, request: Request) -> list[Response]:
             raise RuntimeError(TRICKY, request)
@@ -335,20 +321,18 @@ def test_failure_of_a_request_closes_only_its_connection(
 
 
 def test_response_that_cannot_be_encoded_closes_only_its_connection() -> None:
-    fields = {"group_id": "g", "session_timeout_ms": 10_000, "rebalance_timeout_ms": 10_000}
-    fields |= {"protocol_type": "consumer", "protocols": [("range", b"")], "member_id": ""}
     with Served() as server, server.connected() as old, server.connected() as new:
-        leader = old.ask("JoinGroup", 3, **fields)
-        message = codec.message_class("JoinGroupRequest")(version=6, **fields)
+        leader = old.join()
+        message = codec.message_class("JoinGroupRequest")(version=6, **JOIN)
         long = "x" * 32_767  # the prefix of a member id that no old version can encode
         new.socket.sendall(codec.frame(message, 7, long))
         given = new.answer("JoinGroup", 6)
         assert len(given.member_id) > 32_767
-        new.request("JoinGroup", 6, **{**fields, "member_id": given.member_id})
+        new.request("JoinGroup", 6, **{**JOIN, "member_id": given.member_id})
         with server.connected() as other:
-            while state_of(other, "g") != "PreparingRebalance":
+            while other.state_of() != "PreparingRebalance":
                 time.sleep(0.01)
-        old.request("JoinGroup", 3, **{**fields, "member_id": leader.member_id})
+        old.request("JoinGroup", 3, **{**JOIN, "member_id": leader.member_id})
         assert old.receive() is None
         assert new.answer("JoinGroup", 6).generation_id == 2
         assert server.notes == [
@@ -357,14 +341,14 @@ def test_response_that_cannot_be_encoded_closes_only_its_connection() -> None:
 
 
 def test_repeated_messages_are_counted_and_not_repeated() -> None:
-    said: list[str] = []
+    lines: list[str] = []
     now = [0.0]
-    notes = Notes(said.append, lambda: now[0])
+    notes = Notes(lines.append, lambda: now[0])
     for _ in range(5):
         notes.note("closed", "why")
     notes.note("other")
     now[0] = QUIET_S
     notes.note("closed", "x" * 1_000)
-    assert said[:2] == ["closed: why", "other"]
-    assert said[2].endswith("x (and 4 times since the last line)")
-    assert len(said[2]) < LONGEST + 60
+    assert lines[:2] == ["closed: why", "other"]
+    assert lines[2].endswith("x (and 4 times since the last line)")
+    assert len(lines[2]) < LONGEST + 60

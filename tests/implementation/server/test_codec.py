@@ -15,18 +15,9 @@ from groupcheck.implementation.server import codec
 from groupcheck.implementation.server.decoding import reader
 from groupcheck.implementation.server.messages import OffsetFetchGroupsRequest
 from groupcheck.implementation.server.ranges import API_KEYS, SERVED_PROFILES, served
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import (
-    REQUESTS,
-    RESPONSES,
-    ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    MemberIdentity,
-    OffsetFetchRequest,
-)
+from groupcheck.model.vocabulary import ErrorCode, MemberIdentity
 from groupcheck.properties.ports import codec as kafka_python
 from support.records import records
 
@@ -36,21 +27,21 @@ SERVED = sorted(
     {
         (api, version)
         for profile in SERVED_PROFILES
-        for api, versions in served(profile, REQUESTS).items()
+        for api, versions in served(profile, kafka.REQUESTS).items()
         for version in range(versions.oldest, versions.newest + 1)
     }
 )
 # Values of the vocabulary's records.
 GROUP_APIS = {
     api: [v for name, v in SERVED if name == api and (api != "OffsetFetch" or v < 8)]
-    for api in sorted(REQUESTS.keys() - {"EndTxn"})
+    for api in sorted(kafka.REQUESTS.keys() - {"EndTxn"})
 }
 
 
 def expressible(body: Any, version: int) -> bool:
-    if isinstance(body, LeaveGroupRequest) and version < 3:
+    if isinstance(body, kafka.LeaveGroupRequest) and version < 3:
         return len(body.members) == 1
-    return not (isinstance(body, OffsetFetchRequest) and body.topics is None and version < 2)
+    return not (isinstance(body, kafka.OffsetFetchRequest) and body.topics is None and version < 2)
 
 
 def framed(message: Any, client_id: str) -> bytes:
@@ -64,12 +55,12 @@ def test_requests_of_kafka_python_are_decoded(
     api: str, data: st.DataObject, client_id: str
 ) -> None:
     version = data.draw(st.sampled_from(GROUP_APIS[api]))
-    body = data.draw(records(REQUESTS[api]).filter(lambda body: expressible(body, version)))
+    body = data.draw(records(kafka.REQUESTS[api]).filter(lambda body: expressible(body, version)))
     message = kafka_python.to_message(body, version)
     frame = framed(message, client_id)
     assert codec.start(frame) == (message.API_KEY, version, 7)
     wanted = trim(body, version)
-    if isinstance(wanted, LeaveGroupRequest) and version < 3:
+    if isinstance(wanted, kafka.LeaveGroupRequest) and version < 3:
         wanted = wanted._replace(members=(MemberIdentity(wanted.members[0].member_id),))
     assert codec.decode(api, version, frame) == (client_id, wanted)
 
@@ -79,8 +70,8 @@ def test_requests_of_kafka_python_are_decoded(
 @given(data=st.data())
 def test_responses_are_decoded_by_kafka_python(api: str, data: st.DataObject) -> None:
     version = data.draw(st.sampled_from(GROUP_APIS[api]))
-    body = data.draw(records(RESPONSES[api]))
-    if isinstance(body, JoinGroupResponse) and body.protocol_name is None and version < 7:
+    body = data.draw(records(kafka.RESPONSES[api]))
+    if isinstance(body, kafka.JoinGroupResponse) and body.protocol_name is None and version < 7:
         body = body._replace(protocol_name="")
     frame = codec.encode(api, version, 7, body)
     assert struct.unpack(">ii", frame[:8]) == (len(frame) - 4, 7)
@@ -110,7 +101,7 @@ def test_random_bytes_are_a_request_or_a_malformed_frame(
 @given(data=st.data())
 def test_truncated_request_is_malformed(api: str, data: st.DataObject) -> None:
     version = data.draw(st.sampled_from(GROUP_APIS[api]))
-    body = data.draw(records(REQUESTS[api]).filter(lambda body: expressible(body, version)))
+    body = data.draw(records(kafka.REQUESTS[api]).filter(lambda body: expressible(body, version)))
     frame = framed(kafka_python.to_message(body, version), "client")
     cut = data.draw(st.integers(8, len(frame) - 1))
     with pytest.raises(codec.MalformedFrameError):
@@ -161,7 +152,7 @@ def test_wrong_lengths_make_a_request_malformed_at_once(
 def test_unknown_tagged_fields_of_a_request_are_skipped() -> None:
     tags = b"\2\0\1x\x63\3yyy"
     frame = struct.pack(">hhih", 12, 4, 7, -1) + tags + b"\2g" + b"\0\0\0\1" + b"\2m" + b"\0" + tags
-    assert codec.decode("Heartbeat", 4, frame) == ("", HeartbeatRequest("g", 1, "m"))
+    assert codec.decode("Heartbeat", 4, frame) == ("", kafka.HeartbeatRequest("g", 1, "m"))
 
 
 def test_bytes_after_a_request_are_ignored() -> None:
@@ -171,13 +162,13 @@ def test_bytes_after_a_request_are_ignored() -> None:
 
 def test_record_with_a_required_field_that_the_message_lacks_is_rejected() -> None:
     heartbeat: Any = load_request_schema(12, 0)
-    join: Any = REQUESTS["JoinGroup"]
+    join: Any = kafka.REQUESTS["JoinGroup"]
     with pytest.raises(TypeError, match=r"has nothing for JoinGroupRequest\.session_timeout_ms"):
         reader(heartbeat, join)
 
 
 def test_unknown_error_code_is_encoded_as_unknown_server_error() -> None:
-    frame = codec.encode("Heartbeat", 0, 7, HeartbeatResponse(ErrorCode(999)))
+    frame = codec.encode("Heartbeat", 0, 7, kafka.HeartbeatResponse(ErrorCode(999)))
     assert frame == struct.pack(">iih", 6, 7, -1)
 
 

@@ -41,18 +41,18 @@ def test_real_consumers_find_their_offsets_after_a_restart_and_the_recording_con
         group(server.address, "g", "topic", PARTITIONS) as consumers,
     ):
         first, second = consumers.add("confluent-kafka"), consumers.add("kafka-python")
-        consumers.settle(first, second)
+        consumers.wait_for_assignment(first, second)
         first.commit(5)
         second.commit(5)
         second.leave()
-        consumers.settle(first)
+        consumers.wait_for_assignment(first)
         first.leave()
     with (
         Served(TOPIC, profile=profile, data_dir=tmp_path / "data") as server,
         group(server.address, "g", "topic", PARTITIONS) as consumers,
     ):
         later = consumers.add("aiokafka")
-        consumers.settle(later)
+        consumers.wait_for_assignment(later)
         assert later.committed() == dict.fromkeys(range(PARTITIONS), 5)
 
 

@@ -14,20 +14,8 @@ from groupcheck.implementation.server.messages import (
 from groupcheck.implementation.server.offsets import Offsets
 from groupcheck.implementation.server.settings import Limits
 from groupcheck.implementation.server.topics import Topics
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    OffsetDeleteRequest,
-    OffsetDeleteRequestPartition,
-    OffsetDeleteRequestTopic,
-    OffsetDeleteResponse,
-    OffsetDeleteResponsePartition,
-    OffsetDeleteResponseTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
-    OffsetFetchResponse,
-    OffsetFetchResponsePartition,
-    OffsetFetchResponseTopic,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode
 
 UNKNOWN = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
 
@@ -40,9 +28,9 @@ class Groups:
         self.answers: list[Callable[[Any], None]] = []
 
     def ask(
-        self, body: Any, api_version: int, answered: Callable[[Any], None], *who: object
+        self, body: Any, api_version: int, answered: Callable[[Any], None], *client: object
     ) -> None:
-        assert len(who) == 2
+        assert len(client) == 2
         self.asked.append((body, api_version))
         self.answers.append(answered)
 
@@ -59,17 +47,20 @@ def call(body: Any, replies: list[Any], version: int = 0) -> Call:
 
 
 def test_offset_fetch_of_several_groups_is_answered_in_order_when_all_are_known() -> None:
-    door, groups = offsets()
+    apis, groups = offsets()
     replies: list[Any] = []
-    topic = OffsetFetchRequestTopic("topic", (0,))
+    topic = kafka.OffsetFetchRequestTopic("topic", (0,))
     asked = (OffsetFetchRequestGroup("one", (topic,)), OffsetFetchRequestGroup("two"))
-    door.fetch(call(OffsetFetchGroupsRequest(asked, require_stable=True), replies, version=9))
-    one = OffsetFetchRequest("one", (topic,), require_stable=True)
-    assert groups.asked == [(one, 7), (OffsetFetchRequest("two", None, require_stable=True), 7)]
-    groups.answers[1](OffsetFetchResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
+    apis.fetch(call(OffsetFetchGroupsRequest(asked, require_stable=True), replies, version=9))
+    one = kafka.OffsetFetchRequest("one", (topic,), require_stable=True)
+    assert groups.asked == [
+        (one, 7),
+        (kafka.OffsetFetchRequest("two", None, require_stable=True), 7),
+    ]
+    groups.answers[1](kafka.OffsetFetchResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
     assert replies == []
-    found = OffsetFetchResponseTopic("topic", (OffsetFetchResponsePartition(0, 5),))
-    groups.answers[0](OffsetFetchResponse(topics=(found,)))
+    found = kafka.OffsetFetchResponseTopic("topic", (kafka.OffsetFetchResponsePartition(0, 5),))
+    groups.answers[0](kafka.OffsetFetchResponse(topics=(found,)))
     (reply,) = replies
     assert [(g.group_id, g.error_code, g.topics) for g in reply.groups] == [
         ("one", 0, (found,)),
@@ -78,27 +69,29 @@ def test_offset_fetch_of_several_groups_is_answered_in_order_when_all_are_known(
 
 
 def test_offset_fetch_without_groups_is_answered_at_once() -> None:
-    door, groups = offsets()
+    apis, groups = offsets()
     replies: list[Any] = []
-    door.fetch(call(OffsetFetchGroupsRequest(()), replies, version=8))
+    apis.fetch(call(OffsetFetchGroupsRequest(()), replies, version=8))
     assert (replies, groups.asked) == ([OffsetFetchGroupsResponse(())], [])
 
 
-def delete(*names: tuple[str, int]) -> OffsetDeleteRequest:
+def delete(*names: tuple[str, int]) -> kafka.OffsetDeleteRequest:
     topics = (
-        OffsetDeleteRequestTopic(name, (OffsetDeleteRequestPartition(index),))
+        kafka.OffsetDeleteRequestTopic(name, (kafka.OffsetDeleteRequestPartition(index),))
         for name, index in names
     )
-    return OffsetDeleteRequest("group", tuple(topics))
+    return kafka.OffsetDeleteRequest("group", tuple(topics))
 
 
 def test_offset_delete_returns_an_error_for_unknown_partitions() -> None:
-    door, groups = offsets()
+    apis, groups = offsets()
     replies: list[Any] = []
-    door.delete(call(delete(("topic", 0), ("topic", 2), ("absent", 0)), replies))
+    apis.delete(call(delete(("topic", 0), ("topic", 2), ("absent", 0)), replies))
     assert groups.asked == [(delete(("topic", 0)), 0)]
-    done = OffsetDeleteResponseTopic("topic", (OffsetDeleteResponsePartition(0, ErrorCode.NONE),))
-    groups.answers[0](OffsetDeleteResponse(ErrorCode.NONE, (done,)))
+    done = kafka.OffsetDeleteResponseTopic(
+        "topic", (kafka.OffsetDeleteResponsePartition(0, ErrorCode.NONE),)
+    )
+    groups.answers[0](kafka.OffsetDeleteResponse(ErrorCode.NONE, (done,)))
     (reply,) = replies
     errors = {
         t.name: [(p.partition_index, p.error_code) for p in t.partitions] for t in reply.topics
@@ -107,10 +100,10 @@ def test_offset_delete_returns_an_error_for_unknown_partitions() -> None:
 
 
 def test_error_of_the_group_replaces_those_of_partitions() -> None:
-    door, groups = offsets()
+    apis, groups = offsets()
     replies: list[Any] = []
-    door.delete(call(delete(("absent", 0)), replies))
+    apis.delete(call(delete(("absent", 0)), replies))
     # The coordinator is called nevertheless (KafkaApis.handleOffsetDeleteRequest).
     assert groups.asked == [(delete(), 0)]
-    groups.answers[0](OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
-    assert replies == [OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND)]
+    groups.answers[0](kafka.OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
+    assert replies == [kafka.OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND)]

@@ -13,21 +13,12 @@ import pytest
 from groupcheck.implementation.server import recording
 from groupcheck.implementation.server.recording import Recording
 from groupcheck.implementation.server.server import CannotServeError
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    MemberIdentity,
-    Protocol,
-    Request,
-    Response,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, MemberIdentity, Protocol, Request, Response
 from support.serving import Served
 
-HEARTBEAT = Request(1, 4, HeartbeatRequest("group", 1, "member"))
-ANSWER = Response(1, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+HEARTBEAT = Request(1, 4, kafka.HeartbeatRequest("group", 1, "member"))
+ANSWER = Response(1, kafka.HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -66,10 +57,10 @@ def test_a_recording_has_the_messages_of_the_port_protocol_both_ways(tmp_path: P
 
 def test_bytes_are_base64_and_leave_group_has_the_shape_of_its_version(tmp_path: Path) -> None:
     record = begun(tmp_path / "file")
-    join = JoinGroupRequest("group", 1, protocols=(Protocol("range", b"\0\xff"),))
+    join = kafka.JoinGroupRequest("group", 1, protocols=(Protocol("range", b"\0\xff"),))
     record.request(Request(1, 0, join))
-    record.request(Request(2, 2, LeaveGroupRequest("group", (MemberIdentity("m"),))))
-    record.request(Request(3, 3, LeaveGroupRequest("group", (MemberIdentity("m"),))))
+    record.request(Request(2, 2, kafka.LeaveGroupRequest("group", (MemberIdentity("m"),))))
+    record.request(Request(3, 3, kafka.LeaveGroupRequest("group", (MemberIdentity("m"),))))
     record.close()
     bodies = [line["body"] for line in lines(tmp_path / "file")[1:]]
     assert bodies[0]["protocols"] == [{"name": "range", "metadata": "AP8="}]
@@ -139,7 +130,7 @@ def test_server_continues_when_the_recording_stops(
             fields = {"group_id": "g", "generation_id": 1, "member_id": "m"}
             assert wire.ask("Heartbeat", 0, **fields).error_code == 25
         why = "No space left on device"
-        assert server.notes == [f"recording stopped: {why}; the file has everything before"]
+        assert server.notes == [f"recording stopped: {why}; the file is complete up to then"]
 
 
 @pytest.mark.parametrize("where", ["/dev/full", "/nonexistent/file", "/"])

@@ -5,26 +5,16 @@ from __future__ import annotations
 import struct
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from groupcheck.implementation.server.ranges import API_KEYS, SERVED_PROFILES, served
 from groupcheck.implementation.server.server import CannotServeError
 from groupcheck.implementation.server.settings import BadSettingError, Settings, parse
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import REQUESTS
 from support.client_processes import eventually
-from support.serving import QUICK, Served, Wire
-
-JOIN: dict[str, Any] = {
-    "group_id": "group",
-    "session_timeout_ms": 10_000,
-    "rebalance_timeout_ms": 10_000,
-    "member_id": "",
-    "protocol_type": "consumer",
-    "protocols": [("range", b"mine")],
-}
+from support.serving import JOIN, QUICK, Served, Wire
 
 
 @pytest.fixture(scope="module")
@@ -37,14 +27,6 @@ def server() -> Iterator[Served]:
 def wire(server: Served) -> Iterator[Wire]:
     with server.connected() as wire:
         yield wire
-
-
-def join(wire: Wire, **fields: Any) -> Any:
-    return wire.ask("JoinGroup", 3, **{**JOIN, **fields})
-
-
-def state_of(wire: Wire, group_id: str) -> str:
-    return str(wire.ask("DescribeGroups", 0, groups=[group_id]).groups[0].group_state)
 
 
 def test_advertised_apis_are_those_of_the_coordinator_in_the_profiles_versions(
@@ -137,16 +119,16 @@ def test_duplicate_resources_are_described_once(wire: Wire) -> None:
 
 def test_waiting_join_group_delays_later_requests_of_its_connection(server: Served) -> None:
     with server.connected() as first, server.connected() as second:
-        leader = join(first, group_id="parked")
+        leader = first.join(group_id="parked")
         # The other's join waits for the first to rejoin.
         second.request("JoinGroup", 3, **{**JOIN, "group_id": "parked"})
         second.request("ApiVersions", 0)
-        eventually(lambda: state_of(first, "parked") == "PreparingRebalance")
+        eventually(lambda: first.state_of("parked") == "PreparingRebalance")
         second.socket.settimeout(0.3)
         with pytest.raises(TimeoutError):
             second.receive()
         second.socket.settimeout(20)
-        again = join(first, group_id="parked", member_id=leader.member_id)
+        again = first.join(group_id="parked", member_id=leader.member_id)
         assert second.answer("JoinGroup", 3).generation_id == again.generation_id == 2
         assert second.answer("ApiVersions", 0).error_code == 0
 
@@ -159,19 +141,19 @@ def test_responses_are_in_the_order_of_the_requests(wire: Wire) -> None:
 
 
 def test_only_member_is_removed_when_its_session_expires(wire: Wire) -> None:
-    member = join(wire, group_id="short", session_timeout_ms=150)
+    member = wire.join(group_id="short", session_timeout_ms=150)
     fields = {"group_id": "short", "generation_id": 1, "member_id": member.member_id}
     sync = {**fields, "assignments": [(member.member_id, b"all")]}
     assert wire.ask("SyncGroup", 1, **sync).assignment == b"all"
     end = time.monotonic() + 20
-    while wire.ask("DescribeGroups", 0, groups=["short"]).groups[0].group_state != "Empty":
+    while wire.state_of("short") != "Empty":
         assert time.monotonic() < end
     assert wire.ask("Heartbeat", 1, **fields).error_code == 25
 
 
 def test_leave_group_of_one_member_returns_its_error(wire: Wire) -> None:
     assert wire.ask("LeaveGroup", 1, group_id="missing", member_id="nobody").error_code == 25
-    member = join(wire, group_id="left")
+    member = wire.join(group_id="left")
     assert wire.ask("LeaveGroup", 1, group_id="left", member_id=member.member_id).error_code == 0
 
 
@@ -207,7 +189,7 @@ def test_idempotent_producer_gets_its_own_id(wire: Wire) -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "complaint"),
+    ("setting", "complaint"),
     [
         ("max.connections", "max.connections is a number from 0 to 2147483647, not ''"),
         ("max.connections=-1", "max.connections is a number from 0 to 2147483647, not '-1'"),
@@ -215,9 +197,9 @@ def test_idempotent_producer_gets_its_own_id(wire: Wire) -> None:
         ("nonsense=1", "unknown broker setting 'nonsense'; known: group.min.session.timeout.ms, "),
     ],
 )
-def test_invalid_setting_is_rejected(said: str, complaint: str) -> None:
+def test_invalid_setting_is_rejected(setting: str, complaint: str) -> None:
     with pytest.raises(BadSettingError, match=complaint):
-        parse([said])
+        parse([setting])
 
 
 def test_settings_have_kafkas_names() -> None:
@@ -233,7 +215,7 @@ def test_settings_have_kafkas_names() -> None:
         ([("..", 1)], "no topic can have the name"),
         ([("topic", 0)], "a topic has 1 to 1000 partitions, not 0"),
         ([("topic", 1_001)], "a topic has 1 to 1000 partitions, not 1001"),
-        ([("a", 1), ("b", 1)], "there are 1 topics already"),
+        ([("a", 1), ("b", 1)], "there are already 1 topics"),
     ],
 )
 def test_invalid_topic_is_rejected(topics: list[tuple[str, int]], complaint: str) -> None:

@@ -28,13 +28,13 @@ def test_killed_static_member_rejoins_with_its_partitions_without_a_rebalance(
     library: str, consumers: Group
 ) -> None:
     stays = consumers.add("confluent-kafka", group_instance_id="one")
-    consumers.settle(stays)
+    consumers.wait_for_assignment(stays)
     first = consumers.add(library, group_instance_id="two")
-    consumers.settle(stays, first)
+    consumers.wait_for_assignment(stays, first)
     had, seen = first.assigned, len(stays.assignments)
     first.kill()
     again = consumers.add(library, group_instance_id="two")
-    consumers.settle(stays, again)
+    consumers.wait_for_assignment(stays, again)
     assert again.assigned == had
     assert len(stays.assignments) == seen
 
@@ -44,7 +44,7 @@ def test_static_member_that_does_not_rejoin_in_time_loses_its_partitions(
     library: str, consumers: Group
 ) -> None:
     stays = consumers.add("confluent-kafka", group_instance_id="one")
-    gone = consumers.add(library, group_instance_id="two", session_timeout_ms=1_500)
-    consumers.settle(stays, gone)
-    gone.kill()
-    consumers.settle(stays)
+    second = consumers.add(library, group_instance_id="two", session_timeout_ms=1_500)
+    consumers.wait_for_assignment(stays, second)
+    second.kill()
+    consumers.wait_for_assignment(stays)

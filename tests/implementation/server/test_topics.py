@@ -12,12 +12,7 @@ import pytest
 
 from groupcheck.implementation.server import topics
 from groupcheck.implementation.server.settings import Limits
-from groupcheck.implementation.server.topics import (
-    BadRecordsError,
-    Partition,
-    Topics,
-    batches,
-)
+from groupcheck.implementation.server.topics import BadRecordsError, Partition, Topics, batches
 from groupcheck.implementation.server.transactions import _marker, _Transaction
 from groupcheck.properties.ports import codec
 from support.batches import made, request_fetch
@@ -104,8 +99,8 @@ def test_partition_over_its_limit_drops_its_oldest_records(wire: Wire) -> None:
     _, earliest = list_offset(wire, -2)
     _, latest = list_offset(wire, -1)
     assert 0 < earliest <= latest - 2
-    gone = fetch(wire, earliest - 1)
-    assert (gone.error_code, gone.records) == (1, b"")
+    dropped = fetch(wire, earliest - 1)
+    assert (dropped.error_code, dropped.records) == (1, b"")
     # At least one batch is returned, however low the limit, and no more than the limit.
     assert len(list(batches(fetch(wire, earliest, max_bytes=1).records))) == 1
     assert len(list(batches(fetch(wire, latest - 2).records))) == 1
@@ -183,7 +178,7 @@ def test_kafka_python_reads_the_marker_of_a_transaction() -> None:
 def test_number_of_topics_is_limited() -> None:
     few = Topics(Limits(max_topics=1))
     assert few.create("one", 2) is few.create("one", 5)
-    with pytest.raises(topics.BadTopicError, match="there are 1 topics already"):
+    with pytest.raises(topics.BadTopicError, match="there are already 1 topics"):
         few.create("two", 1)
     assert (few.names(), len(few.partitions("one")), few.partition("one", 2)) == (["one"], 2, None)
 

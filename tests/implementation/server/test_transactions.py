@@ -65,25 +65,25 @@ class Producers:
         return answers[0] if answers else None
 
     def init(
-        self, transactional_id: str | None = "t", timeout_ms: int = 60_000, **said: int
+        self, transactional_id: str | None = "t", timeout_ms: int = 60_000, **identity: int
     ) -> Any:
-        body = InitProducerIdRequest(transactional_id, timeout_ms, **said)
+        body = InitProducerIdRequest(transactional_id, timeout_ms, **identity)
         return self.ask(self.transactions.init_producer_id, body)
 
     def add_offsets(self, producer: Any, group_id: str = "group") -> int:
-        who = ("t", producer.producer_id, producer.producer_epoch)
-        body = AddOffsetsToTxnRequest(*who, group_id)
+        identity = ("t", producer.producer_id, producer.producer_epoch)
+        body = AddOffsetsToTxnRequest(*identity, group_id)
         return int(self.ask(self.transactions.add_offsets, body).error_code)
 
     def add_partitions(self, producer: Any, *indexes: int) -> list[int]:
-        who = ("t", producer.producer_id, producer.producer_epoch)
-        body = AddPartitionsToTxnRequest(*who, (AddPartitionsToTxnTopic("topic", indexes),))
+        identity = ("t", producer.producer_id, producer.producer_epoch)
+        body = AddPartitionsToTxnRequest(*identity, (AddPartitionsToTxnTopic("topic", indexes),))
         (topic,) = self.ask(self.transactions.add_partitions, body).results
         return [int(p.partition_error_code) for p in topic.results_by_partition]
 
     def end(self, producer: Any, *, committed: bool = True) -> int | None:
-        who = ("t", producer.producer_id, producer.producer_epoch)
-        answer = self.ask(self.transactions.end, EndTxnRequest(*who, committed))
+        identity = ("t", producer.producer_id, producer.producer_epoch)
+        answer = self.ask(self.transactions.end, EndTxnRequest(*identity, committed))
         return None if answer is None else int(answer.error_code)
 
 
@@ -131,9 +131,9 @@ def test_init_producer_id_aborts_and_fences_the_earlier_instance(producers: Prod
 
 def test_producer_id_and_epoch_have_to_match(producers: Producers) -> None:
     first = producers.init()
-    said = {"producer_id": first.producer_id, "producer_epoch": first.producer_epoch}
-    assert producers.init(**said).error_code == 0
-    assert producers.init(**said).error_code == FENCED
+    identity = {"producer_id": first.producer_id, "producer_epoch": first.producer_epoch}
+    assert producers.init(**identity).error_code == 0
+    assert producers.init(**identity).error_code == FENCED
 
 
 def test_unknown_transactional_id_is_rejected(producers: Producers) -> None:

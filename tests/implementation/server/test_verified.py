@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from groupcheck.cli import main
 from support.client_processes import eventually
-from support.serving import Served
+from support.serving import JOIN, Served
 
 
 def test_server_conforms_and_so_does_its_recording(
@@ -25,33 +24,24 @@ def test_server_conforms_and_so_does_its_recording(
     assert checked.groups > 40
 
 
-JOIN: dict[str, Any] = {
-    "group_id": "group",
-    "session_timeout_ms": 10_000,
-    "rebalance_timeout_ms": 10_000,
-    "protocol_type": "consumer",
-}
-
-
 @pytest.mark.parametrize("asked_at_once", [1, 3])
 def test_pipelined_requests_are_recorded_in_the_right_order(
     asked_at_once: int, tmp_path: Path
 ) -> None:
     with Served(record=tmp_path / "recording") as server, ExitStack() as stack:
         first, second, third = (stack.enter_context(server.connected()) for _ in range(3))
-        leader = first.ask("JoinGroup", 3, **JOIN, member_id="", protocols=[("range", b"1")])
+        leader = first.join()
         for wire in (second, third):
-            wire.request("JoinGroup", 3, **JOIN, member_id="", protocols=[("range", b"2")])
+            wire.request("JoinGroup", 3, **{**JOIN, "protocols": [("range", b"other")]})
             for _ in range(asked_at_once):
-                who = {"group_id": "group", "generation_id": 2, "member_id": leader.member_id}
-                wire.request("Heartbeat", 0, **who)
+                fields = {"group_id": "group", "generation_id": 2, "member_id": leader.member_id}
+                wire.request("Heartbeat", 0, **fields)
 
         def members() -> int:
             return len(first.ask("DescribeGroups", 0, groups=["group"]).groups[0].members)
 
         eventually(lambda: members() == 3)
-        rejoin = {"member_id": leader.member_id, "protocols": [("range", b"1")]}
-        assert first.ask("JoinGroup", 3, **JOIN, **rejoin).generation_id == 2
+        assert first.join(member_id=leader.member_id).generation_id == 2
         for wire in (second, third):
             assert wire.answer("JoinGroup", 3).generation_id == 2
             for _ in range(asked_at_once):

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.instances.inputs import PROTOCOLS
+from groupcheck.model.classic.instances.inputs import PROTOCOLS
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupRequest, Request
 from groupcheck.properties.brokers import catalogue, definition, isolated
 from groupcheck.properties.brokers.definition import SETTINGS, free_port
@@ -31,7 +31,7 @@ from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.tolerances import Tolerances
 from groupcheck.properties.verify import Verification
-from groupcheck.reports.text import story
+from groupcheck.reports.finding_text import text_of
 from support.needs import broker, needs_broker
 
 # Wide enough for a busy machine: these tests check the order of events only.
@@ -158,7 +158,7 @@ def test_kafka_has_none_of_the_findings_of_kfake() -> None:
         for finding in result.findings:
             port = source.connect()
             shared = replay(finding.sequence._replace(deviations=()), port)
-            assert shared is None, story(shared)
+            assert shared is None, text_of(shared)
             port.shutdown()
 
 
@@ -186,10 +186,10 @@ def test_broker_with_many_differences_is_verified_to_the_end(
 def test_broker_that_ends_or_hangs_is_started_again(
     harm: signal.Signals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(definition, "ANSWER_S", 0.5)
+    monkeypatch.setattr(definition, "ANSWER_S", 3.0)
     shared = catalogue.Broker(catalogue.definitions()["serve"], SETTINGS, Event())
     first = shared.address()
-    tolerances = Tolerances(answer_ms=500)
+    tolerances = Tolerances(answer_ms=3_000)
     ports = [
         WirePort(*first, tolerances=tolerances, replaced=shared.replaced, interrupted=Event())
         for _ in range(2)
@@ -221,10 +221,10 @@ def test_broker_that_one_request_ends_is_verified_on_the_others(
         programs.start("failing", [sys.executable, str(program), str(Path(__file__).parents[2])])
         return definition.wait_for_address(programs, "failing", "listening on", interrupted)
 
-    monkeypatch.setattr(definition, "ANSWER_S", 2.0)
     failing = catalogue.definitions()["serve"]._replace(launch=launch)
     monkeypatch.setitem(catalogue.definitions(), "failing", failing)
-    with _started("failing", Tolerances(answer_ms=2_000, late_ms=5_000)) as source:
+    # It ends, and does not hang: only a busy machine needs the time for an answer.
+    with _started("failing", Tolerances(answer_ms=20_000, late_ms=5_000)) as source:
         result = Verification(source, Settings("2.7", members=1, examples=100)).run()
     assert result.ended_early == ""
     assert 1 <= len(result.findings) <= 2

@@ -5,32 +5,22 @@ from __future__ import annotations
 from threading import Event
 from typing import Any
 
-from groupcheck.model.instances.inputs import GROUP_ID, TOPIC
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
-    Request,
-    RequestBody,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.inputs import TOPIC
+from groupcheck.model.vocabulary import ErrorCode, Request, RequestBody
 from groupcheck.properties.brokers import catalogue
 from groupcheck.properties.brokers.definition import SETTINGS
 from groupcheck.properties.ports.wire import WirePort
 from support.needs import needs_broker
-from support.scenario import partition_error
+from support.requests import commit_of, fetch_of, partition_error
 
 CHECKS_MS = 300  # the interval of the cleanup
 RETENTION_MS = 100
 WAIT_MS = 5_000
 
 
-def _commit(index: int, metadata: str = "") -> OffsetCommitRequest:
-    partition = OffsetCommitRequestPartition(index, 42, committed_metadata=metadata)
-    topics = (OffsetCommitRequestTopic(TOPIC, (partition,)),)
-    return OffsetCommitRequest(GROUP_ID, topics=topics, retention_time_ms=RETENTION_MS)
+def _commit(index: int, metadata: str = "") -> kafka.OffsetCommitRequest:
+    return commit_of({(TOPIC, index): (42, -1, metadata)}, retention_time_ms=RETENTION_MS)
 
 
 @needs_broker("kafka:0.10.2")
@@ -41,7 +31,7 @@ def test_kafka_0_10_2_never_expires_a_partition_whose_last_commit_was_refused() 
     try:
         port = WirePort(*broker.address(), settings=SETTINGS)
         port.open("0.10.2", SETTINGS)
-        fetch = OffsetFetchRequest(GROUP_ID, (OffsetFetchRequestTopic(TOPIC, (0, 1)),))
+        fetch = fetch_of((TOPIC, 0), (TOPIC, 1))
         bodies: tuple[RequestBody, ...] = (_commit(0), _commit(1), _commit(0, "x" * 5_000))
         errors = [
             partition_error(port.request(Request(n, 2, body), {n}).responses[0].body)

@@ -13,6 +13,7 @@ from threading import Event
 
 import pytest
 
+from groupcheck.cache import cache_folder
 from groupcheck.properties.brokers import cache, java, mokapi
 from groupcheck.properties.brokers.catalogue import definitions, listing
 from groupcheck.properties.brokers.definition import (
@@ -74,9 +75,7 @@ def test_older_java_runs_older_kafka(machine: Callable[[str, str], None]) -> Non
     assert (_why_not("kafka:4.1") or "").endswith("/java is Java 8")
 
 
-def test_java_without_a_version_is_not_used(
-    machine: Callable[[str, str], None],
-) -> None:
+def test_java_without_a_version_is_not_used(machine: Callable[[str, str], None]) -> None:
     machine("java", "exit 1")
     assert (_why_not("kafka:2.7") or "").endswith("/java does not print its version")
 
@@ -85,7 +84,7 @@ def test_maven_is_needed_only_for_the_download(machine: Callable[[str, str], Non
     machine("java", JAVA.format("21.0.1"))
     lacking = "mvn is not on this machine, and the jars are not in the cache"
     assert _why_not("kafka:2.7") == lacking
-    (cache.cache_folder() / java._name("2.7.2")).mkdir(parents=True)
+    (cache_folder() / java._name("2.7.2")).mkdir(parents=True)
     assert _why_not("kafka:2.7") is None
 
 
@@ -97,9 +96,7 @@ def test_jars_are_downloaded_once(
     for _ in range(2):
         port_source("kafka:2.7")
     (line,) = capsys.readouterr().err.splitlines()
-    assert (
-        line == f"groupcheck: downloading Apache Kafka 2.7.2 with mvn into {cache.cache_folder()}"
-    )
+    assert line == f"groupcheck: downloading Apache Kafka 2.7.2 with mvn into {cache_folder()}"
 
 
 def test_failed_download_is_reported_in_one_line_and_leaves_nothing_in_the_cache(
@@ -111,19 +108,19 @@ def test_failed_download_is_reported_in_one_line_and_leaves_nothing_in_the_cache
         "Apache Kafka 2.7.2 cannot be downloaded: mvn failed: [ERROR] Could not resolve"
         " dependencies"
     )
-    assert [p.suffix for p in cache.cache_folder().iterdir()] == [".lock"]
+    assert [p.suffix for p in cache_folder().iterdir()] == [".lock"]
 
 
 def test_broker_that_does_not_start_is_reported_with_the_last_lines_of_its_log(
     machine: Callable[[str, str], None],
 ) -> None:
     machine("java", f'[ "$1" = -version ] && {JAVA.format("17")} && exit; echo no heap; exit 3')
-    (cache.cache_folder() / java._name("2.7.2")).mkdir(parents=True)
+    (cache_folder() / java._name("2.7.2")).mkdir(parents=True)
     message = (
         r"Apache Kafka 2\.7\.2 does not start: (zookeeper|kafka) ended \(status 3\)\n  no heap"
     )
     assert re.fullmatch(message, _refusal("kafka:2.7"))
-    (cache.cache_folder() / java._name("4.1.2")).mkdir()
+    (cache_folder() / java._name("4.1.2")).mkdir()
     assert _refusal("kafka:4.1") == (
         "Apache Kafka 4.1.2 does not start: its folder is not formatted (status 3)\n  no heap"
     )
@@ -159,7 +156,7 @@ def test_failed_download_of_tansu_is_reported_in_one_line(
     assert _refusal("tansu").startswith(
         f"Tansu cannot be downloaded: {sys.executable} failed: ERROR: "
     )
-    assert [p.suffix for p in cache.cache_folder().iterdir()] == [".lock"]
+    assert [p.suffix for p in cache_folder().iterdir()] == [".lock"]
 
 
 @pytest.fixture
@@ -192,17 +189,14 @@ def test_download_with_another_hash_is_refused(machine: Callable[[str, str], Non
     assert _refusal("mokapi") == (
         "Mokapi cannot be downloaded: @go-mokapi/linux-x64@0.52.0 is not the file that it should be"
     )
-    assert [p.suffix for p in cache.cache_folder().iterdir()] == [".lock"]
+    assert [p.suffix for p in cache_folder().iterdir()] == [".lock"]
 
 
 @pytest.mark.parametrize(
     ("spec", "why"),
     [
         ("kafka:0.10.2?group.max.size=2", "Apache Kafka 0.10.2.2 has no setting group.max.size"),
-        (
-            "kfake?offset.metadata.max.bytes=1",
-            "franz-go's kfake has no setting offset",
-        ),
+        ("kfake?offset.metadata.max.bytes=1", "franz-go's kfake has no setting offset"),
         ("tansu?group.max.size=2", "Tansu has no setting group.max.size"),
         ("mokapi?topic=mine", "unknown broker setting 'topic'"),
         ("kafka:4.1?num.io.threads=2", "unknown broker setting 'num.io.threads'"),

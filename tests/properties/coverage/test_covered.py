@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.graph import TransitionReference
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.covered import (
     Covered,
     MalformedCoverageError,
@@ -107,10 +107,13 @@ def test_walks_and_tours_count_exactly_the_pairs_that_they_have_covered() -> Non
         space, walked = coverage.space, verification.walked_pairs[name]
         pair = first_pairs(space)
         by_number = {
-            pair[number] + second: (hop, TransitionReference(coverage.after(hop), second))
-            for number, hop in enumerate(references(space))
-            if coverage.after(hop) != hop.node
-            for second in range(len(space.edges[coverage.after(hop)]))
+            pair[number] + second: (
+                transition,
+                TransitionReference(coverage.after(transition), second),
+            )
+            for number, transition in enumerate(references(space))
+            if coverage.after(transition) != transition.node
+            for second in range(len(space.edges[coverage.after(transition)]))
         }
         assert len(by_number) == pair[-1]
         for one, other in (*coverage.covered_pairs(), *(by_number[number] for number in walked)):

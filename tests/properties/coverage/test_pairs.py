@@ -33,7 +33,9 @@ def test_unfolded_graph_has_a_transition_and_a_bit_for_each_pair() -> None:
         assert [(e.given, e.responses) for e in wide.edges[number]] == [
             (e.given, e.responses) for e in space.edges[edge.target]
         ]
-    coverage.shown = {hop for hop in references(wide) if hop.node >= len(space.nodes)}
+    coverage.shown = {
+        transition for transition in references(wide) if transition.node >= len(space.nodes)
+    }
     pairs = coverage.covered_pairs()
     assert all(space.edges[n][e].target == second.node != n for (n, e), second in pairs)
     covered = covered_space(space, "d", (), pairs)
@@ -46,5 +48,7 @@ def test_walk_covers_fewer_pairs_than_it_takes_steps(port: Port) -> None:
     walk = Walk(coverage, port, LIMIT)
     assert walk.go() is None
     edges = coverage.space.edges
-    seconds = sum(isinstance(edges[hop.node][hop.edge], Second) for hop in coverage.shown)
+    seconds = sum(
+        isinstance(edges[transition.node][transition.edge], Second) for transition in coverage.shown
+    )
     assert 0 < seconds < walk.steps <= LIMIT

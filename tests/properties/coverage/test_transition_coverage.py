@@ -6,10 +6,10 @@ from random import Random
 
 import pytest
 
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import StateSpace
-from groupcheck.model.profiles import PROFILES
 from groupcheck.properties.coverage.kind import SHOWN, Kind
-from groupcheck.properties.coverage.transition_coverage import ALIKE, Coverage, Fork
+from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES, Coverage, Fork
 from support.spaces import explored
 
 LIMIT = 60  # steps of a test
@@ -24,12 +24,12 @@ def _toured(space: StateSpace, wrong: frozenset[tuple[int, int]] = frozenset()) 
     coverage = Coverage(space, Random(0))
 
     def tried(node: int, fork: Fork) -> int | None:
-        hop = fork.hops[0]
-        if hop in wrong:
+        transition = fork.branches[0]
+        if transition in wrong:
             coverage.diverge(node, fork)
             return None
-        target = coverage.after(hop)
-        coverage.show(node, fork, target, frozenset({space.edges[node][hop.edge].fired}))
+        target = coverage.after(transition)
+        coverage.show(node, fork, target, frozenset({space.edges[node][transition.edge].applied}))
         return target
 
     def test() -> None:
@@ -55,7 +55,7 @@ def _heartbeats(space: StateSpace) -> list[tuple[int, int]]:
         (node, place)
         for node, edges in enumerate(space.edges)
         for place, edge in enumerate(edges)
-        if edge.fired == OTHER_GENERATION
+        if edge.applied == OTHER_GENERATION
     ]
 
 
@@ -63,19 +63,19 @@ def _heartbeats(space: StateSpace) -> list[tuple[int, int]]:
 def test_what_diverges_in_some_states_is_tried_in_all_others(seed: int) -> None:
     space = explored("2.7", "membership")
     every = _heartbeats(space)
-    wrong = frozenset(Random(seed).sample(every, 2 * ALIKE))
+    wrong = frozenset(Random(seed).sample(every, 2 * MAX_DIVERGENCES))
     coverage = _toured(space, wrong)
     assert len(every) > 10 * len(wrong)
     assert coverage.diverged == wrong
-    assert {hop for hop in every if hop not in wrong} <= coverage.shown
+    assert {transition for transition in every if transition not in wrong} <= coverage.shown
 
 
 def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
     space = explored("2.7", "membership")
     coverage = _toured(space, frozenset(_heartbeats(space)))
     counts = coverage.counts()
-    assert len(coverage.diverged) == counts.diverged == 2 * ALIKE
-    assert counts.untried == len(_heartbeats(space)) - 2 * ALIKE
+    assert len(coverage.diverged) == counts.diverged == 2 * MAX_DIVERGENCES
+    assert counts.untried == len(_heartbeats(space)) - 2 * MAX_DIVERGENCES
     assert counts.covered + counts.not_observed + counts.diverged + counts.untried == counts.total
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.edits import (
     ChangeAnswer,
     DropEffect,
@@ -15,8 +17,6 @@ from groupcheck.model.engine.edits import (
     InsteadOf,
     SetBehaviour,
 )
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.search import KnownDeviation
@@ -106,7 +106,7 @@ def test_the_maximum_of_findings_counts_causes_and_not_the_differences_that_they
 
 
 def test_an_edit_that_shows_in_many_answers_is_one_cause_beside_another_one() -> None:
-    always = DropGuard("join/not-coordinator", "this is not the group's coordinator")
+    always = DropGuard("join/not-coordinator", "this broker is not the group's coordinator")
     result = _verified(always, OTHER_GENERATION)
     assert _causes(result) == [str(always)]  # without members no heartbeat has a generation
     (finding,) = _verified(always, ANSWERED, DropRule("fetch/no-group")).findings
@@ -127,7 +127,7 @@ def test_another_numbering_of_generations_is_one_cause_and_all_is_covered(first:
     space = {"metadata": virtual_time_instances(NEW, 2)["metadata"]}
     source = PortSource("numbered", lambda: NumberedPort(ModelPort(), 1 - first))
     result = Verification(source, SETTINGS, given=together(space)).run()
-    assert _causes(result) == [f"the first generation were {first}"]
+    assert _causes(result) == [f"the first generation number was {first}"]
     assert result.covered_transitions == result.transitions
     (finding,) = result.findings
     assert replay(finding.sequence, source.connect()) is not None
@@ -156,4 +156,4 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
     fault = source("KAFKA-4704")
     runs = [Verification(fault, SETTINGS._replace(walks=500), given=given).run() for _ in range(2)]
     assert _causes(runs[0]) == _causes(runs[1])
-    assert _causes(runs[0]) == ["sometimes there were no rule `failover/restored-empty`"]
+    assert _causes(runs[0]) == ["sometimes rule `failover/restored-empty` did not exist"]

@@ -8,8 +8,8 @@ from functools import cache
 
 import pytest
 
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -20,9 +20,9 @@ from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import MalformedTraceError, dump, parse
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.changes import changes
-from groupcheck.reports.explored_graphs import Again, Known
+from groupcheck.reports.explored_graphs import Graphs, Known
+from groupcheck.reports.finding_text import text_of
 from groupcheck.reports.html import as_html
-from groupcheck.reports.text import story
 from groupcheck.reports.verification_record import result_record
 from support.faults import faulty_port
 from support.fuzzed_runs import rendered
@@ -107,18 +107,18 @@ def test_a_trace_that_excuses_a_deviation_ends_in_the_second_one_until_that_is_f
     assert first.key == _of(MEMBERS)._replace(cause=None).key
 
 
-def test_the_text_of_a_finding_names_its_cause_and_the_deviations_on_the_way() -> None:
-    text = story(_of(ASSIGNMENT))
+def test_the_text_of_a_finding_names_its_cause_and_the_other_deviations() -> None:
+    text = text_of(_of(ASSIGNMENT))
     assert f"behaves as if {ASSIGNMENT}" in text
-    assert f"On the way the port also behaves as if\n  {MEMBERS}\n" in text
-    assert "On the way" not in story(_of(MEMBERS))
+    assert f"In these steps the port also behaves as if\n  {MEMBERS}\n" in text
+    assert "In these steps" not in text_of(_of(MEMBERS))
 
 
 def test_a_result_with_answers_that_may_be_anything_is_rendered_in_every_format() -> None:
     rendered(_verified())
     saved = result_record(_verified())
     known = tuple(map(Known, saved.instances, _verification().graphs))
-    page = as_html(saved, changes(saved, None), Again(known, ()))
+    page = as_html(saved, changes(saved, None), Graphs(known, ()))
     assert f"behaves as if {MEMBERS}" in page
 
 

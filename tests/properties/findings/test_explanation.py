@@ -7,12 +7,11 @@ from contextlib import suppress
 
 import pytest
 
-from groupcheck.model.engine.edits import DropGuard, DropRule
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.inputs import GROUP_ID, NOBODY
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import (
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.inputs import GROUP_ID, NOBODY
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import (
     Advance,
     Coordinator,
     HoldAppends,
@@ -21,27 +20,17 @@ from groupcheck.model.state import (
     Shutdown,
     Unload,
 )
-from groupcheck.model.step import Outcome, Profile
-from groupcheck.model.transition import Input, successors, tables_of
+from groupcheck.model.classic.step import Outcome, Profile
+from groupcheck.model.classic.transition import Input, successors, tables_of
+from groupcheck.model.engine.edits import DropGuard, DropRule
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import (
-    REQUESTS,
     Assignment,
     ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
-    MemberIdentity,
-    MemberResponse,
     Protocol,
     Request,
     Response,
     ResponseBody,
-    SyncGroupRequest,
-    SyncGroupResponse,
 )
 from groupcheck.properties.findings.explanation import Explanation, explain
 from groupcheck.properties.findings.finding import Exchange, Finding
@@ -49,13 +38,15 @@ from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.tolerances import Tolerances
+from support import requests
+from support.spaces import explored_once
 
 PROFILE = PROFILES["2.7"]
-OFFER = JoinGroupRequest(GROUP_ID, 10_000, 90_000, protocols=(Protocol("range", b"r"),))
+OFFER = kafka.JoinGroupRequest(GROUP_ID, 10_000, 90_000, protocols=(Protocol("range", b"r"),))
 JOIN = Request(1, 3, OFFER)
 JOINED: tuple[Input, ...] = (JOIN, Advance(3_000))
-ALIVE = HeartbeatRequest(GROUP_ID, 1, "#1")
-SYNC = SyncGroupRequest(GROUP_ID, 1, "#1", assignments=(Assignment("#1", b"a"),))
+ALIVE = requests.heartbeat("#1", 1)
+SYNC = kafka.SyncGroupRequest(GROUP_ID, 1, "#1", assignments=(Assignment("#1", b"a"),))
 
 
 def _seen(
@@ -99,7 +90,7 @@ def _reasons(explanation: Explanation) -> dict[str, str]:
 
 def test_an_explanation_names_the_rule_and_the_earlier_rule() -> None:
     old = Request(2, 3, ALIVE._replace(generation_id=0))
-    finding = _seen(*JOINED, old, answers={2: HeartbeatResponse(ErrorCode.NONE)})
+    finding = _seen(*JOINED, old, answers={2: kafka.HeartbeatResponse(ErrorCode.NONE)})
     assert _reasons(explain(finding)) == {
         "heartbeat/alive": "heartbeat/other-generation",
         "heartbeat/loading": "guard false",
@@ -108,10 +99,12 @@ def test_an_explanation_names_the_rule_and_the_earlier_rule() -> None:
 
 def test_an_explanation_names_a_rule_that_needs_a_missing_member() -> None:
     stranger = Request(2, 3, ALIVE._replace(member_id="nobody"))
-    finding = _seen(*JOINED, stranger, answers={2: HeartbeatResponse(ErrorCode.NONE)})
+    finding = _seen(*JOINED, stranger, answers={2: kafka.HeartbeatResponse(ErrorCode.NONE)})
     assert _reasons(explain(finding))["heartbeat/alive"] == "heartbeat/unknown-member"
-    leave = Request(2, 3, LeaveGroupRequest(GROUP_ID, (MemberIdentity("nobody"),)))
-    left = LeaveGroupResponse(ErrorCode.NONE, (MemberResponse("nobody", None, ErrorCode.NONE),))
+    leave = Request(2, 3, requests.leave("nobody"))
+    left = kafka.LeaveGroupResponse(
+        ErrorCode.NONE, (kafka.MemberResponse("nobody", None, ErrorCode.NONE),)
+    )
     finding = _seen(*JOINED, leave, answers={2: left})
     assert _reasons(explain(finding)) == {"leave/member": "leave/unknown-member"}
 
@@ -120,7 +113,7 @@ def test_an_explanation_names_a_rule_whose_guard_does_not_hold() -> None:
     finding = _seen(
         *JOINED,
         Request(2, 3, ALIVE),
-        answers={2: HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)},
+        answers={2: kafka.HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)},
     )
     assert _reasons(explain(finding)) == {"heartbeat/preparing": "guard false"}
 
@@ -132,14 +125,14 @@ def test_a_missing_answer_is_explained_by_the_rules_that_wait() -> None:
 
 
 def test_an_early_answer_is_explained_by_the_timer_that_has_time_left() -> None:
-    early = JoinGroupResponse(ErrorCode.NONE, 1, "consumer", "range", "#1", "#1")
-    admitted = early._replace(members=(JoinGroupResponseMember("#1", None, b"r"),))
+    early = kafka.JoinGroupResponse(ErrorCode.NONE, 1, "consumer", "range", "#1", "#1")
+    admitted = early._replace(members=(kafka.JoinGroupResponseMember("#1", None, b"r"),))
     finding = _seen(JOIN, Advance(2_000), answers={1: admitted})
     assert _reasons(explain(finding)) == {"time/initial-delay-over": "1000 ms left"}
 
 
 def test_an_answer_before_the_append_completes_is_explained_by_its_release() -> None:
-    early = SyncGroupResponse(ErrorCode.NONE, "consumer", "range", b"a")
+    early = kafka.SyncGroupResponse(ErrorCode.NONE, "consumer", "range", b"a")
     finding = _seen(*JOINED, HoldAppends(), Request(2, 3, SYNC), answers={2: early})
     assert "log/release" in _reasons(explain(finding))
 
@@ -149,15 +142,15 @@ def test_an_answer_before_the_append_completes_is_explained_by_its_release() -> 
     [
         (
             Request(2, 3, ALIVE._replace(member_id="nobody")),
-            {2: HeartbeatResponse(ErrorCode.NONE)},
+            {2: kafka.HeartbeatResponse(ErrorCode.NONE)},
             "heartbeat-restarts-session",
         ),
         (
             Request(2, 3, SYNC._replace(generation_id=0)),
-            {2: SyncGroupResponse(ErrorCode.NONE)},
+            {2: kafka.SyncGroupResponse(ErrorCode.NONE)},
             "assigned-as-sent",
         ),
-        (Request(2, 3, ALIVE), {2: HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)}, ""),
+        (Request(2, 3, ALIVE), {2: kafka.HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)}, ""),
     ],
 )
 def test_an_explanation_names_a_property_only_if_the_answer_violates_one(
@@ -173,7 +166,7 @@ def test_a_failed_port_and_two_answers_to_one_request_have_no_explanation() -> N
     assert explain(failed) == Explanation()
     oracle = Oracle(PROFILE, {})
     allowed = oracle.predict(JOIN)
-    refused = Response(1, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+    refused = Response(1, kafka.JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
     seen = Observation((refused, refused))
     with pytest.raises(DivergedError) as diverged:
         oracle.accept(JOIN, allowed, seen)
@@ -185,7 +178,7 @@ def test_a_failed_port_and_two_answers_to_one_request_have_no_explanation() -> N
 
 def test_an_explanation_on_a_real_clock_names_no_property() -> None:
     old = Request(2, 3, ALIVE._replace(generation_id=0))
-    answers: dict[int, ResponseBody] = {2: HeartbeatResponse(ErrorCode.NONE)}
+    answers: dict[int, ResponseBody] = {2: kafka.HeartbeatResponse(ErrorCode.NONE)}
     explanation = explain(_seen(*JOINED, old, answers=answers, tolerances=Tolerances(1_000)))
     assert _reasons(explanation)["heartbeat/alive"] == "heartbeat/other-generation"
     assert explanation.violated is None
@@ -203,12 +196,12 @@ def test_a_missing_rule_of_a_coordinator_is_the_explanation() -> None:
 
 
 def _spaces() -> list[StateSpace]:
-    return [explore(instance) for instance in virtual_time_instances(PROFILE, 2).values()]
+    return [explored_once(instance) for instance in virtual_time_instances(PROFILE, 2).values()]
 
 
 def _rules() -> Iterator[str]:
     """The rules that decide on requests."""
-    for api in REQUESTS:
+    for api in kafka.REQUESTS:
         for table in tables_of(api):
             yield from (rule.id for rule in PROFILE.version.tables[table])
 
@@ -216,7 +209,7 @@ def _rules() -> Iterator[str]:
 # So that a request to which no other rule applies is answered, too.
 LAST_RULES_HOLD_ALWAYS = [
     DropGuard(rule.id, guard.words)
-    for api in REQUESTS
+    for api in kafka.REQUESTS
     for rule in PROFILE.version.tables[tables_of(api)[-1]][-1:]
     for guard in rule.guards
 ]
@@ -228,7 +221,7 @@ def _without(rule: str, space: StateSpace) -> Iterator[tuple[Finding, str]]:
     found = 0
     for node, edges in zip(space.nodes, space.edges, strict=True):
         for edge in edges:
-            if rule != edge.fired[0] or not isinstance(edge.given, Request):
+            if rule != edge.applied[0] or not isinstance(edge.given, Request):
                 continue
             request = edge.given._replace(request_id=1_000)
             finding = _difference(node, request, lacking, space)
@@ -256,7 +249,7 @@ def _difference(
     except DivergedError as diverged:
         sequence = Sequence("2.7", space.instance.broker, (request,))
         exchanges = (Exchange(request, seen),)
-        return Finding(sequence, exchanges, oracle.names, diverged.rejection), outcome.fired[0]
+        return Finding(sequence, exchanges, oracle.names, diverged.rejection), outcome.applied[0]
     except KeyError:  # it answers a request that the oracle does not have
         return None
     return None
@@ -267,15 +260,15 @@ def _first(
 ) -> Outcome | None:
     with suppress(Exception):  # the other rules may need a member that does not exist
         outcome = successors(state, request, lacking, space.instance.config)[0]
-        return outcome if outcome.fired else None
+        return outcome if outcome.applied else None
     return None
 
 
 def test_an_answer_to_a_move_after_a_shutdown_is_a_finding_of_the_rule_that_it_breaks() -> None:
-    unknown = HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
-    heartbeat = Request(1, 4, HeartbeatRequest(GROUP_ID, 1, NOBODY))
+    unknown = kafka.HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+    heartbeat = Request(1, 4, requests.heartbeat(NOBODY, 1))
     for move in (Unload(), Loading(), Load()):
         finding = _seen(heartbeat, Shutdown(), move, answers={1: unknown})
         assert finding.outcome is not None
-        assert finding.outcome.fired == (finding.reason,) == ("failover/not-active",)
+        assert finding.outcome.applied == (finding.reason,) == ("failover/not-active",)
         assert finding.key == ("answered too early", "HeartbeatResponse", finding.reason)

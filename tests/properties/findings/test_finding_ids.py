@@ -7,15 +7,16 @@ from functools import cache
 
 import pytest
 
+from groupcheck.model.classic.instances.instance import DELAY, virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance
 from groupcheck.model.engine.graph import StateGraph
-from groupcheck.model.instances.instance import DELAY, virtual_time_instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance
 from groupcheck.model.vocabulary import DescribeGroupsRequest, Request
 from groupcheck.properties.explored import Explored
-from groupcheck.properties.findings.canonicalise import canonicalise, kind_of
+from groupcheck.properties.findings.canonicalise import canonicalise
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.shrink import Trial, shrink, way_to
+from groupcheck.properties.input_kinds import kind_of
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay
@@ -35,7 +36,8 @@ FAULTS = (
 
 @cache
 def _explored() -> Explored:
-    return together(virtual_time_instances(PROFILES["2.7"], 2))
+    """The smallest instance: all three faults show in it."""
+    return together({"metadata": virtual_time_instances(PROFILES["2.7"], 2)["metadata"]})
 
 
 @cache
@@ -84,7 +86,7 @@ def test_a_finding_has_one_id_for_every_last_step() -> None:
     original = {finding.reason: finding for finding in _toured(fault, 0)}["rebalance/complete"]
     trial = _trial(fault, original.key)
     shown = {
-        kind_of(finding.sequence.steps[-1]): finding
+        kind_of(finding.sequence.steps[-1])[0]: finding
         for finding in _by_any_step(original, trial, graphs)
     }
     assert len(shown) > 1
@@ -97,11 +99,11 @@ def _by_any_step(original: Finding, trial: Trial, graphs: list[StateGraph]) -> I
     space, kinds = graphs[0].space, set[object]()
     for node, edges in enumerate(space.edges):
         for edge in edges:
-            if original.reason in edge.fired and kind_of(edge.given) not in kinds:
+            if original.reason in edge.applied and kind_of(edge.given)[0] not in kinds:
                 way = way_to(graphs[0], node, edge.given).sequence
                 found = trial([way]) if well_formed(way.steps) else None
                 if found is not None:
-                    kinds.add(kind_of(edge.given))
+                    kinds.add(kind_of(edge.given)[0])
                     yield found
 
 

@@ -6,50 +6,42 @@ from collections.abc import Collection
 
 import pytest
 
-from groupcheck.model.config import Config
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance
-from groupcheck.model.transition import successors
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    LeaveGroupRequest,
-    MemberIdentity,
-    Protocol,
-    Request,
-    Response,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import successors
+from groupcheck.model.vocabulary import ErrorCode, Protocol, Request, Response
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.reconstruct import reconstruct
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
+from support import requests
 
 PROFILE = PROFILES["2.7"]
-OFFER = JoinGroupRequest(GROUP_ID, 10_000, 90_000, protocols=(Protocol("range", b"r"),))
+OFFER = kafka.JoinGroupRequest(GROUP_ID, 10_000, 90_000, protocols=(Protocol("range", b"r"),))
 STEPS = (
     Request(1, 3, OFFER),
     Request(2, 3, OFFER),
     Request(3, 3, OFFER),
     Advance(9_000),
     # The leader leaves, and any of the others may lead: the answers reveal it a step later.
-    Request(4, 3, LeaveGroupRequest(GROUP_ID, (MemberIdentity("#1"),))),
+    Request(4, 3, requests.leave("#1")),
     Request(5, 3, OFFER._replace(member_id="#2")),
     Request(6, 3, OFFER._replace(member_id="#3")),
-    Request(7, 3, HeartbeatRequest(GROUP_ID, 1, "#2")),
+    Request(7, 3, requests.heartbeat("#2", 1)),
 )
 
 
 class Hidden(BuiltinPort):
-    """Accepts heartbeats of any generation, and reports no internal state."""
+    """Accepts heartbeats of any generation, and reports no inner state."""
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
-        if isinstance(request.body, HeartbeatRequest):
-            well = Response(request.request_id, HeartbeatResponse(ErrorCode.NONE))
+        if isinstance(request.body, kafka.HeartbeatRequest):
+            well = Response(request.request_id, kafka.HeartbeatResponse(ErrorCode.NONE))
             return Observation((well,))
         return super().request(request, expected)._replace(groups=None)
 

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from groupcheck.model.engine.exploration import explore
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.exploring.canonical import rename
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.minimising import without
-from groupcheck.model.exploring.canonical import rename
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance
-from groupcheck.model.vocabulary import (
-    DescribeGroupsRequest,
-    ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    Protocol,
-    Request,
-)
+from groupcheck.model.vocabulary import ErrorCode, Protocol, Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.merge_steps import advances_merged, shorter_forms
 from groupcheck.properties.findings.shrink import fair, shrink
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
+from support import requests
 from support.model_port import ModelPort
+from support.spaces import explored_once
 
 
 class TakesOldGenerations(ModelPort):
@@ -36,17 +29,19 @@ class TakesOldGenerations(ModelPort):
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         seen = super().request(request, expected)
-        wrong = HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
+        wrong = kafka.HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION)
         return seen._replace(
             responses=tuple(
-                r._replace(body=HeartbeatResponse(ErrorCode.NONE)) if r.body == wrong else r
+                r._replace(body=kafka.HeartbeatResponse(ErrorCode.NONE)) if r.body == wrong else r
                 for r in seen.responses
             )
         )
 
 
 def _join(request_id: int, version: int = 3) -> Request:
-    body = JoinGroupRequest(GROUP_ID, 300_000, 450_000, protocols=(Protocol("range", b"one"),))
+    body = kafka.JoinGroupRequest(
+        GROUP_ID, 300_000, 450_000, protocols=(Protocol("range", b"one"),)
+    )
     return Request(request_id, version, body)
 
 
@@ -54,14 +49,14 @@ NOISY = Sequence(
     "2.7",
     {"group.initial.rebalance.delay.ms": 150_000},
     (
-        Request(1, 5, DescribeGroupsRequest((GROUP_ID,))),
+        Request(1, 5, kafka.DescribeGroupsRequest((GROUP_ID,))),
         _join(2, 7),
         _join(3),
-        Request(4, 4, HeartbeatRequest(GROUP_ID, 0, "nobody")),
+        Request(4, 4, requests.heartbeat("nobody", 0)),
         Advance(150_000),
         Advance(150_000),
-        Request(5, 5, DescribeGroupsRequest((GROUP_ID,))),
-        Request(6, 4, HeartbeatRequest(GROUP_ID, 0, "#3")),
+        Request(5, 5, kafka.DescribeGroupsRequest((GROUP_ID,))),
+        Request(6, 4, requests.heartbeat("#3", 0)),
     ),
 )
 
@@ -76,7 +71,7 @@ class ListsMembersToFollowers(ModelPort):
         return seen._replace(
             responses=tuple(
                 r._replace(body=r.body._replace(members=everybody))
-                if isinstance(r.body, JoinGroupResponse) and r.body.error_code == 0
+                if isinstance(r.body, kafka.JoinGroupResponse) and r.body.error_code == 0
                 else r
                 for r in seen.responses
             )
@@ -112,7 +107,7 @@ def test_removing_steps_ends_when_every_step_is_needed() -> None:
 
 
 def test_the_state_graph_has_a_shorter_trace_than_removing_steps() -> None:
-    space = explore(virtual_time_instances(PROFILES["2.7"], 2)["membership"])
+    space = explored_once(virtual_time_instances(PROFILES["2.7"], 2)["membership"])
     small = shrink(_found(), _trial, [StateGraph(space)])
     assert len(small.sequence.steps) == 3
     assert small.key == _found().key
@@ -142,10 +137,10 @@ def test_removing_a_join_removes_the_steps_with_its_member_id() -> None:
 def test_one_step_replaces_two() -> None:
     asks, joins = _join(1, 7), _join(2, 7)
     joins = joins._replace(body=rename(joins.body, {"": "#1"}, 0))
-    heartbeat = Request(4, 4, HeartbeatRequest(GROUP_ID, 1, "#3"))
+    heartbeat = Request(4, 4, requests.heartbeat("#3", 1))
     steps = (asks, joins, Advance(1), _join(3), Advance(2), heartbeat)
     found = {each.steps for each in shorter_forms(Sequence("2.7", {}, steps))}
-    first = Request(4, 4, HeartbeatRequest(GROUP_ID, 1, "#1"))
+    first = Request(4, 4, requests.heartbeat("#1", 1))
     assert found == {
         (_join(1, 3), Advance(1), _join(3), Advance(2), heartbeat),  # a member at once
         (asks, joins, Advance(1), Advance(2), first),  # one member instead of two

@@ -9,7 +9,7 @@ from typing import cast
 import pytest
 from hypothesis.configuration import set_hypothesis_home_dir, storage_directory
 
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import (
     JoinGroupRequest,
     OffsetCommitRequest,
@@ -139,4 +139,4 @@ def _met(port: Recorder) -> dict[str, bool]:
 
 
 def test_the_builtin_coordinator_conforms_where_no_space_goes() -> None:
-    assert _lockstep(BuiltinPort(1), 200) is None
+    assert _lockstep(BuiltinPort(1), 80) is None

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.instances.instance import instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.classic.instances.instance import instances
+from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     LeaveGroupRequest,
@@ -16,7 +15,6 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.sequence import Sequence
-from support.fuzzing import everything, fuzzed, fuzzed_far, toured
 from support.other_branches import (
     ANSWERS,
     CHOICES,
@@ -27,7 +25,9 @@ from support.other_branches import (
     VOTES,
     OtherBranches,
 )
-from support.scenario import REBALANCE_MS, join
+from support.requests import REBALANCE_MS, join
+from support.spaces import explored_once
+from support.walks import everything, fuzzed, fuzzed_far, toured
 
 STEPS = 600
 WALKS = 100
@@ -43,7 +43,7 @@ def test_whatever_it_chooses_where_kafka_leaves_it_open_it_is_not_blamed(
     profile: str, choice: str
 ) -> None:
     port = OtherBranches(3, (choice,))
-    crowded = explore(instances(PROFILES[profile], 1)["crowded"])
+    crowded = explored_once(instances(PROFILES[profile], 1)["crowded"])
     assert _sequence_of(toured(crowded, 3, port).finding) is None
     for seed, instance in enumerate(everything(PROFILES[profile], 3)):
         assert _sequence_of(fuzzed(instance, seed, STEPS, port).finding) is None

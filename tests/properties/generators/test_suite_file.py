@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.engine.exploration import StateSpace, Transition, explore
-from groupcheck.model.exploring.fingerprint import edge_ids
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.exploring.fingerprint import edge_ids
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatResponse
 from groupcheck.properties.generators.suite_file import write_suite
-from support.spaces import explored
+from support.spaces import explored, explored_once
 
 LIMIT = 60
 
@@ -42,12 +42,10 @@ def _changed(space: StateSpace, node: int) -> StateSpace:
     return space._replace(edges=tuple(edges))
 
 
-def test_transition_ids_are_distinct_and_the_same_in_every_exploration(
-    space: StateSpace,
-) -> None:
+def test_transition_ids_are_distinct_and_the_same_in_every_exploration(space: StateSpace) -> None:
     ids = edge_ids(space)
     assert len({name for names in ids for name in names}) == space.transition_count
-    assert edge_ids(explore(virtual_time_instances(PROFILES["2.7"], 2)["metadata"])) == ids
+    assert edge_ids(explored_once(virtual_time_instances(PROFILES["2.7"], 2)["metadata"])) == ids
 
 
 def test_a_suite_lists_every_edge_by_its_id_and_says_how_many_steps_it_takes(
@@ -57,7 +55,7 @@ def test_a_suite_lists_every_edge_by_its_id_and_says_how_many_steps_it_takes(
     head, tests = _read(path)
     assert path.name == "metadata.tests.jsonl"
     assert {name for test in tests for name in test} == {n for ns in edge_ids(space) for n in ns}
-    assert (head["edges"], head["steps"], head["least"], head["kept"]) == (
+    assert (head["transitions"], head["steps"], head["lower_bound"], head["kept"]) == (
         2_039,
         made.steps,
         2_695,
@@ -103,7 +101,7 @@ def test_a_file_that_is_no_suite_of_this_model_is_replaced(
     (tmp_path / "metadata.tests.jsonl").write_text(text, encoding="utf-8")
     _, made = write_suite("metadata", space, LIMIT, tmp_path)
     assert made.kept == 0
-    assert len({hop for test in made.tests for hop in test}) == space.transition_count
+    assert len({transition for test in made.tests for transition in test}) == space.transition_count
 
 
 def test_tests_that_are_longer_than_is_wanted_or_no_paths_are_planned_again(

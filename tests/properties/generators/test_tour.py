@@ -8,23 +8,24 @@ from random import Random
 import msgspec
 import pytest
 
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.instance import virtual_time_instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import HoldAppends
+from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import HoldAppends
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
-from groupcheck.properties.coverage.transition_coverage import ALIKE, Coverage
+from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES, Coverage
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.ports.port import Fault, Observation, Port
 from support.model_port import ModelPort
+from support.spaces import explored_once
 
 LIMIT = 60
 
 
 @pytest.fixture(scope="module")
 def space() -> StateSpace:
-    return explore(virtual_time_instances(PROFILES["2.7"], 2)["storing"])
+    return explored_once(virtual_time_instances(PROFILES["2.7"], 2)["storing"])
 
 
 def _tour(space: StateSpace, port: Port) -> tuple[Coverage, list[int], list[Finding]]:
@@ -44,7 +45,7 @@ def test_tour_of_a_conforming_port_finds_nothing_and_tries_every_transition(
     counts = coverage.counts()
     assert findings == []
     assert counts.diverged == counts.unsupported == 0
-    # This port does not show its internal state: where two branches answer alike, neither counts.
+    # This port does not show its inner state: where two branches answer alike, neither counts.
     assert counts.covered >= 0.99 * counts.total
     assert all(not todo for todo in coverage.todo)
 
@@ -111,8 +112,6 @@ def test_tour_continues_past_answers_that_are_not_allowed(space: StateSpace) -> 
     assert counts.covered >= 0.9 * (counts.total - heartbeats)
 
 
-def test_tour_does_not_try_the_same_disallowed_answer_in_every_state(
-    space: StateSpace,
-) -> None:
+def test_tour_does_not_try_the_same_disallowed_answer_in_every_state(space: StateSpace) -> None:
     _, _, findings = _tour(space, DeafToHeartbeats())
-    assert len({finding.key for finding in findings}) <= len(findings) <= 2 * ALIKE * 8
+    assert len({finding.key for finding in findings}) <= len(findings) <= 2 * MAX_DIVERGENCES * 8

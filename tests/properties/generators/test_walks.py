@@ -7,16 +7,16 @@ from random import Random
 
 import pytest
 
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.instances.instance import instances, virtual_time_instances
-from groupcheck.model.profiles import PROFILES
+from groupcheck.model.classic.instances.instance import instances, virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators import parallel_walks
 from groupcheck.properties.generators.choices import CHOICES, Guide, uniform
 from groupcheck.properties.generators.context import Choices, capabilities_of
 from groupcheck.properties.generators.fuzzing import fuzz
-from groupcheck.properties.generators.parallel_walks import Bulk, Part
-from groupcheck.properties.generators.precomputed import Tracks
+from groupcheck.properties.generators.parallel_walks import ParallelWalks, Part
+from groupcheck.properties.generators.precomputed import PrecomputedSteps
 from groupcheck.properties.generators.walks import Walker
 from groupcheck.properties.histories.recorded_replay import replay_recorded
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -27,49 +27,52 @@ from groupcheck.properties.run import replay
 from groupcheck.properties.verify import Verification
 from support.faults import MADE_UP, faulty_port
 from support.model_port import ModelPort
+from support.spaces import explored_once
 
 PROFILE = PROFILES["2.7"]
 
 
 @pytest.fixture(scope="module")
-def tracks() -> Tracks:
-    return Tracks(explore(virtual_time_instances(PROFILE, 2)["storing"]))
+def precomputed() -> PrecomputedSteps:
+    return PrecomputedSteps(explored_once(virtual_time_instances(PROFILE, 2)["storing"]))
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 def test_the_builtin_coordinator_is_not_blamed_in_spaces_of_every_sort(profile: str) -> None:
     found = instances(PROFILES[profile], 1)
     for name in ("membership", "static", "crowded", "failing", "failover", "transactions"):
-        tracks = Tracks(explore(found[name]))
-        walker, guide = Walker(tracks, BuiltinPort(1)), Guide(tracks, Random(0))
+        precomputed = PrecomputedSteps(explored_once(found[name]))
+        walker, guide = Walker(precomputed, BuiltinPort(1)), Guide(precomputed, Random(0))
         assert all(walker.walk(guide, 60)[1] is None for _ in range(20)), name
 
 
 @pytest.mark.parametrize("choice", CHOICES)
 def test_conforming_port_that_takes_any_branch_and_hides_its_state_has_no_finding(
-    choice: str, tracks: Tracks
+    choice: str, precomputed: PrecomputedSteps
 ) -> None:
     random = Random(0)
-    walker = Walker(tracks, ModelPort(1))
-    choose = CHOICES[choice](tracks, random)
+    walker = Walker(precomputed, ModelPort(1))
+    choose = CHOICES[choice](precomputed, random)
     assert all(walker.walk(choose, 60)[1] is None for _ in range(60))
 
 
-def test_a_walk_is_where_the_oracle_says_that_the_port_is(tracks: Tracks) -> None:
-    walker, choose = Walker(tracks, BuiltinPort(3)), uniform(tracks, Random(3))
+def test_a_walk_is_where_the_oracle_says_that_the_port_is(precomputed: PrecomputedSteps) -> None:
+    walker, choose = Walker(precomputed, BuiltinPort(3)), uniform(precomputed, Random(3))
     for _ in range(40):
         walker.walk(choose, 60)
-        oracle = replay_recorded(PROFILE, tracks.space.instance.broker, walker.record).oracle
-        nodes = {tracks.space.numbers[tracks.space.canonical(s).node] for s in oracle.states}
+        oracle = replay_recorded(PROFILE, precomputed.space.instance.broker, walker.record).oracle
+        nodes = {
+            precomputed.space.numbers[precomputed.space.canonical(s).node] for s in oracle.states
+        }
         assert nodes == {walker.node}
     assert walker.asked == 0
 
 
-def test_a_guided_walk_shows_more_than_one_by_chance(tracks: Tracks) -> None:
+def test_a_guided_walk_shows_more_than_one_by_chance(precomputed: PrecomputedSteps) -> None:
     shown = {}
     for name, choice in CHOICES.items():
         random = Random(1)
-        walker, choose = Walker(tracks, BuiltinPort(1)), choice(tracks, random)
+        walker, choose = Walker(precomputed, BuiltinPort(1)), choice(precomputed, random)
         for _ in range(170):
             walker.walk(choose, 60)
         shown[name] = sum(map(bool, walker.times))
@@ -78,8 +81,8 @@ def test_a_guided_walk_shows_more_than_one_by_chance(tracks: Tracks) -> None:
 
 @pytest.mark.parametrize("fault", MADE_UP)
 def test_a_fault_is_found_by_walks_and_its_finding_replays(fault: str) -> None:
-    tracks = Tracks(explore(virtual_time_instances(PROFILE, 2)["membership"]))
-    walker, guide = Walker(tracks, faulty_port(fault)), Guide(tracks, Random(0))
+    precomputed = PrecomputedSteps(explored_once(virtual_time_instances(PROFILE, 2)["membership"]))
+    walker, guide = Walker(precomputed, faulty_port(fault)), Guide(precomputed, Random(0))
     found = [f for _ in range(100) if (f := walker.walk(guide, 60)[1]) is not None]
     again = replay(found[0].sequence, faulty_port(fault))
     assert again is not None
@@ -116,8 +119,8 @@ class Failing(ModelPort):
 
 
 @pytest.mark.parametrize("where", ["open", "request", "close"])
-def test_a_port_that_fails_itself_is_a_finding(where: str, tracks: Tracks) -> None:
-    walker, choose = Walker(tracks, Failing(where)), uniform(tracks, Random(0))
+def test_a_port_that_fails_itself_is_a_finding(where: str, precomputed: PrecomputedSteps) -> None:
+    walker, choose = Walker(precomputed, Failing(where)), uniform(precomputed, Random(0))
     found = [f for _ in range(5) if (f := walker.walk(choose, 60)[1]) is not None]
     assert found[0].failure is not None
     assert found[0].during == ("" if where == "request" else where)
@@ -132,37 +135,37 @@ class NoFaults(ModelPort):
         return Observation(unsupported=fault.name)
 
 
-def test_what_a_port_does_not_support_is_left_out_of_walks(tracks: Tracks) -> None:
-    walker, choose = Walker(tracks, NoFaults()), uniform(tracks, Random(0))
+def test_what_a_port_does_not_support_is_left_out_of_walks(precomputed: PrecomputedSteps) -> None:
+    walker, choose = Walker(precomputed, NoFaults()), uniform(precomputed, Random(0))
     assert all(walker.walk(choose, 60)[1] is None for _ in range(20))
     assert set(walker.unsupported.values()) == {"holdAppends"}
 
 
 def _bulk(
     connect: Callable[[], Port], walks: int, space: StateSpace, *, typed: bool = False
-) -> Bulk:
+) -> ParallelWalks:
     source = port_source("builtin", seed=7) if typed else PortSource("port", connect)
-    return Bulk(source, PROFILE, {"storing": space}, 7, walks, 40)
+    return ParallelWalks(source, PROFILE, {"storing": space}, 7, walks, 40)
 
 
 def test_walks_are_the_same_whichever_process_does_them(
-    tracks: Tracks, monkeypatch: pytest.MonkeyPatch
+    precomputed: PrecomputedSteps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parallel_walks, "WORTH", 1_000)
-    todo = _bulk(ModelPort, 120, tracks.space, typed=True)
+    monkeypatch.setattr(parallel_walks, "STEPS_PER_PROCESS", 1_000)
+    todo = _bulk(ModelPort, 120, precomputed.space, typed=True)
     alone, together = list(todo.run(1)), list(todo.run(2))
     assert alone == together
     assert sum(part.walks for part in alone) == 120
 
 
 def test_walks_beyond_the_explored_instances_accept_a_conforming_port(
-    tracks: Tracks,
+    precomputed: PrecomputedSteps,
 ) -> None:
-    parts: list[Part] = list(_bulk(lambda: ModelPort(5), 100, tracks.space).run(1))
+    parts: list[Part] = list(_bulk(lambda: ModelPort(5), 100, precomputed.space).run(1))
     assert [finding for part in parts for finding in part.findings] == []
     applied = {rule for part in parts for rule in part.applied}
     # Static members, transactions, crashes and the like are no part of that space.
-    assert len(applied - set(tracks.space.applied)) > 15
+    assert len(applied - set(precomputed.space.applied)) > 15
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])

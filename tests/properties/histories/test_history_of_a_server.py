@@ -8,19 +8,16 @@ from shutil import copytree, rmtree
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model.vocabulary import (
-    OffsetCommitRequest,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
-)
 from support.noting import Notes, crash_line, noted, noted_while_killed, now_ms
-from support.overlapping import Line, commit_of, first_line, spoiled, write
+from support.overlapping import Line, first_line, spoiled, write
+from support.requests import commit_of, fetch_of
 from support.served_process import served
 from support.serving import Served
 
 DELAY_MS = 100
 both_versions = pytest.mark.parametrize("profile", ["2.7", "4.1"])
-FETCH = OffsetFetchRequest("g", (OffsetFetchRequestTopic("t", (0,)),))
+PARTITION = ("t", 0)
+FETCH = fetch_of(PARTITION, group_id="g")
 
 
 def options(profile: str) -> tuple[str, ...]:
@@ -41,7 +38,7 @@ def test_the_history_of_a_server_is_accepted_and_a_changed_one_is_rejected(
     config = (f"group.initial.rebalance.delay.ms={DELAY_MS}",)
     data_dir = tmp_path / "data" if kept else None
     with Served(("t", 1), config=config, profile=profile, data_dir=data_dir) as server:
-        lines = noted(server.port, first_line(profile, DELAY_MS), clients=4, for_s=1.5)
+        lines = noted(server.port, first_line(profile, DELAY_MS), clients=4, for_s=0.5)
     path = write(lines, tmp_path / "history.jsonl")
     status = main(["history", str(path)])
     assert status == 0, capsys.readouterr().out
@@ -60,7 +57,7 @@ def test_the_history_of_a_killed_server_is_accepted_if_it_has_the_crash(
     profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data_dir, given = tmp_path / "data", options(profile)
-    lines = noted_while_killed(data_dir, header(profile), *given, clients=3, for_s=0.7, kills=1)
+    lines = noted_while_killed(data_dir, header(profile), *given, clients=3, for_s=0.3, kills=1)
     path = write(lines, tmp_path / "history.jsonl")
     assert main(["history", str(path)]) == 0, capsys.readouterr().out
     assert sum(line["type"] == "response" for line in lines) > 50
@@ -70,9 +67,9 @@ def killed_after_two_commits(data_dir: Path, profile: str, *, forgets: bool) -> 
     """The history of one client, on a server that is killed; it may forget the later commit."""
     with served(data_dir, *options(profile)) as server:
         notes = Notes(server.port, "one")
-        notes.ask(2, OffsetCommitRequest("g", topics=(commit_of(5),)))
+        notes.ask(2, commit_of({PARTITION: 5}, group_id="g"))
         copytree(data_dir, data_dir.with_name("before"))
-        notes.ask(2, OffsetCommitRequest("g", topics=(commit_of(6),)))
+        notes.ask(2, commit_of({PARTITION: 6}, group_id="g"))
         killed_ms = now_ms()
         server.kill()
         notes.close()

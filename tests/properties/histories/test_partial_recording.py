@@ -47,10 +47,7 @@ def status(lines: list[Line], directory: Path, command: str = "history") -> int:
 
 @pytest.mark.parametrize("unseen", [("Heartbeat",), ("JoinGroup",), MOST], ids="-".join)
 def test_responses_that_are_left_out_are_not_expected(
-    unseen: tuple[str, ...],
-    session: list[Line],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    unseen: tuple[str, ...], session: list[Line], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert status(without(session, unseen), tmp_path) == 0, capsys.readouterr().out
     result = capsys.readouterr().out

@@ -17,12 +17,11 @@ from typing import Any
 import pytest
 
 from groupcheck.cli import main
-from groupcheck.model.engine.exploration import explore
-from groupcheck.model.instances.inputs import GROUP_ID, TOPIC, commit, offset_delete
-from groupcheck.model.instances.instance import DELAY
-from groupcheck.model.instances.real_time import AtOnce, real_time_instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Advance
+from groupcheck.model.classic.instances.inputs import GROUP_ID, TOPIC, commit, offset_delete
+from groupcheck.model.classic.instances.instance import DELAY
+from groupcheck.model.classic.instances.real_time import AtOnce, real_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
 from groupcheck.properties.generators.context import SESSION_TIMEOUTS_MS
 from groupcheck.properties.long_runs import attempts, availability
@@ -42,6 +41,7 @@ from groupcheck.reports.terminal import summary
 from groupcheck.reports.verification_record import result_record
 from support.differences_on_the_wire import Asked, Shown
 from support.served_process import Process, served
+from support.spaces import explored_once
 
 pytestmark = pytest.mark.slow  # on a real clock
 
@@ -316,7 +316,7 @@ def test_no_request_arrives_during_an_initial_delay_of_0(name: str) -> None:
     spaces = real_time_instances(profile, 1, {DELAY: 0})
     assert ("order-static" in spaces) == (name != "0.10.2")
     for instance in spaces.values():
-        space = explore(instance)
+        space = explored_once(instance)
         for state, edges in zip(space.nodes, space.edges, strict=True):
             timer = state.group.join_timer if state.group else None
             if timer is not None and timer.initial:
@@ -352,9 +352,7 @@ class AlwaysHealthy(HealthCheck):
         """Do nothing."""
 
 
-def test_suspended_machine_counts_as_an_outage(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_suspended_machine_counts_as_an_outage(monkeypatch: pytest.MonkeyPatch) -> None:
     ahead_s = 0.0
     monkeypatch.setattr(availability, "monotonic", lambda: time.monotonic() + ahead_s)
     health_check = AlwaysHealthy(lambda: ("127.0.0.1", 0), threading.Event())

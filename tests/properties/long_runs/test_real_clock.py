@@ -12,6 +12,7 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.implementation.core.config import Config
+from groupcheck.model.vocabulary import ErrorCode, HeartbeatResponse
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.tolerances import Tolerances
@@ -21,6 +22,8 @@ from groupcheck.reports.verification_record import result_record
 from support.wire_broker import Asked, CoordinatorBroker, reply, serving
 
 AT_ONCE = Config(group_initial_rebalance_delay_ms=0)
+
+WRONG = HeartbeatResponse(ErrorCode(99))
 
 
 class BrieflyWrong(CoordinatorBroker):
@@ -35,7 +38,7 @@ class BrieflyWrong(CoordinatorBroker):
     def _answer(self, asked: Asked) -> bytes | None:
         if asked.name == "HeartbeatRequest" and self.wrong_answers:
             self.wrong_answers -= 1
-            return reply(asked, error_code=99)
+            return reply(asked, error_code=WRONG.error_code)
         return self._answer_correctly(asked)
 
 
@@ -104,7 +107,9 @@ def test_interrupted_run_ends_at_once_with_its_findings(api: str) -> None:
         took_s = time.monotonic() - interrupted_s
         person.join(10)
     assert result.ended_early == "interrupted"
-    assert len(result.findings) == 1
+    # On a busy machine others may be found: answers that are late.
+    seen = [finding.difference and finding.difference.seen for finding in result.findings]
+    assert seen.count(WRONG) == 1
     assert took_s < 3, f"it took {took_s} s"
     assert threading.active_count() == before
 

@@ -11,16 +11,8 @@ import pytest
 
 from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.implementation.core.profiles import PROFILES
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    GroupView,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    MemberView,
-    Request,
-    Response,
-    SyncGroupResponse,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupView, MemberView, Request, Response
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, PortFailedError, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource, port_source
@@ -34,7 +26,7 @@ CHANGES: dict[str, Change] = {
     "port crashed": lambda answers: [answers[0], answers[len(answers)]],
     "protocol error": lambda answers: [Response(number, None) for number, _ in answers],  # type: ignore[arg-type]
     "protocol error of another API": lambda answers: [
-        each._replace(body=SyncGroupResponse(ErrorCode.NONE)) for each in answers
+        each._replace(body=kafka.SyncGroupResponse(ErrorCode.NONE)) for each in answers
     ],
     "protocol error of another request": lambda answers: [
         each._replace(request_id=each.request_id + 1) for each in answers
@@ -51,7 +43,7 @@ CHANGES: dict[str, Change] = {
 
 
 def _with_error(answer: Response, error: Any) -> Response:
-    return answer._replace(body=HeartbeatResponse(error))
+    return answer._replace(body=kafka.HeartbeatResponse(error))
 
 
 VIEW: Any = GroupView("group", "Stable")
@@ -111,7 +103,7 @@ def _changed(change: Change) -> type[Coordinator]:
     class Changed(Coordinator):
         def receive(self, request: Request) -> list[Response]:
             answers = super().receive(request)
-            return change(answers) if isinstance(request.body, HeartbeatRequest) else answers
+            return change(answers) if isinstance(request.body, kafka.HeartbeatRequest) else answers
 
     return Changed
 

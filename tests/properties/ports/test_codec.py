@@ -14,20 +14,9 @@ from hypothesis import strategies as st
 from kio.schema.errors import ErrorCode as KioErrorCode
 from kio.serial import entity_writer
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import (
-    API_OF,
-    REQUESTS,
-    RESPONSES,
-    ErrorCode,
-    HeartbeatResponse,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetFetchRequest,
-    SyncGroupResponse,
-)
+from groupcheck.model.vocabulary import ErrorCode, MemberIdentity
 from groupcheck.properties.ports import codec
 from support.records import records
 
@@ -50,15 +39,15 @@ def versioned(draw: st.DrawFn, classes: dict[str, Any]) -> tuple[Any, int]:
     api = draw(st.sampled_from(sorted(codec.NEWEST_VERSIONS)))
     version = draw(st.integers(0, codec.NEWEST_VERSIONS[api]))
     record = draw(records(classes[api]))
-    if isinstance(record, LeaveGroupRequest) and version < 3:
+    if isinstance(record, kafka.LeaveGroupRequest) and version < 3:
         record = record._replace(members=(MemberIdentity(draw(st.text(max_size=6))),))
-    if isinstance(record, OffsetFetchRequest) and version < 2:
+    if isinstance(record, kafka.OffsetFetchRequest) and version < 2:
         record = record._replace(topics=record.topics or ())
     return record, version
 
 
-@example((LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
-@given(versioned(REQUESTS) | versioned(RESPONSES))
+@example((kafka.LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
+@given(versioned(kafka.REQUESTS) | versioned(kafka.RESPONSES))
 def test_record_survives_encoding_with_the_fields_of_its_version(case: tuple[Any, int]) -> None:
     record, version = case
     message = codec.to_message(record, version)
@@ -66,16 +55,16 @@ def test_record_survives_encoding_with_the_fields_of_its_version(case: tuple[Any
     assert codec.to_record(type(record), again, version) == trim(record, version)
 
 
-@example((LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
-@example((OffsetCommitRequest("group", 1, "member", retention_time_ms=0), 2))
-@given(versioned(REQUESTS) | versioned(RESPONSES))
+@example((kafka.LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
+@example((kafka.OffsetCommitRequest("group", 1, "member", retention_time_ms=0), 2))
+@given(versioned(kafka.REQUESTS) | versioned(kafka.RESPONSES))
 def test_encoding_equals_that_of_kio(case: tuple[Any, int]) -> None:
     record, version = case
-    api = API_OF[type(record)]
+    api = kafka.API_OF[type(record)]
     if version < KIO_OLDEST.get(api, 0):
         return
     message = codec.to_message(record, version)
-    is_request = type(record) in REQUESTS.values()
+    is_request = type(record) in kafka.REQUESTS.values()
     load = kio.index.load_request_schema if is_request else kio.index.load_response_schema
     cls = load(message.API_KEY, version)
     buffer = io.BytesIO()
@@ -90,7 +79,7 @@ def kio_entity(cls: Entity, record: Entity) -> Entity:
         name = KIO_NAMES.get(field.name, field.name)
         if field.name in KIO_FIELDS:
             found[field.name] = KIO_FIELDS[field.name]
-        elif isinstance(record, LeaveGroupRequest) and name == "member_id":
+        elif isinstance(record, kafka.LeaveGroupRequest) and name == "member_id":
             found[name] = record.members[0].member_id
         elif hasattr(record, name):
             found[field.name] = kio_value(field, getattr(record, name))
@@ -120,14 +109,16 @@ def answered(message: Message) -> bytes:
 
 
 def test_truncated_response_is_malformed() -> None:
-    whole = answered(codec.to_message(SyncGroupResponse(ErrorCode.NONE, assignment=b"part"), 3))
+    whole = answered(
+        codec.to_message(kafka.SyncGroupResponse(ErrorCode.NONE, assignment=b"part"), 3)
+    )
     for missing in range(1, len(whole) - 4):
         with pytest.raises(codec.MalformedAnswerError, match="SyncGroup version 3"):
             codec.answer_body("SyncGroup", 3, whole[:-missing], null_as_empty=False)
 
 
 def test_response_with_extra_bytes_is_malformed() -> None:
-    answer = answered(codec.to_message(HeartbeatResponse(ErrorCode.NONE), 3)) + b"\0"
+    answer = answered(codec.to_message(kafka.HeartbeatResponse(ErrorCode.NONE), 3)) + b"\0"
     with pytest.raises(
         codec.MalformedAnswerError, match="11 bytes that is not Heartbeat version 3"
     ):
@@ -135,10 +126,10 @@ def test_response_with_extra_bytes_is_malformed() -> None:
 
 
 def test_tagged_fields_of_newer_definitions_are_skipped() -> None:
-    answer = answered(codec.to_message(HeartbeatResponse(ErrorCode.NONE), 4))
+    answer = answered(codec.to_message(kafka.HeartbeatResponse(ErrorCode.NONE), 4))
     tagged = answer[:-1] + b"\x01\x07\x02ab"
     body = codec.answer_body("Heartbeat", 4, tagged, null_as_empty=False)
-    assert body == HeartbeatResponse(ErrorCode.NONE)
+    assert body == kafka.HeartbeatResponse(ErrorCode.NONE)
 
 
 def test_null_that_is_not_allowed_is_malformed_or_read_as_empty() -> None:
@@ -147,28 +138,28 @@ def test_null_that_is_not_allowed_is_malformed_or_read_as_empty() -> None:
     with pytest.raises(codec.MalformedAnswerError, match=r"leader .JoinGroup version 5. is null"):
         codec.answer_body("JoinGroup", 5, answer, null_as_empty=False)
     body = codec.answer_body("JoinGroup", 5, answer, null_as_empty=True)
-    assert body == JoinGroupResponse(ErrorCode.NOT_COORDINATOR, protocol_name="")
+    assert body == kafka.JoinGroupResponse(ErrorCode.NOT_COORDINATOR, protocol_name="")
 
 
 def test_null_protocol_name_is_allowed_from_version_7_on() -> None:
-    record = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+    record = kafka.JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
     answer = answered(codec.to_message(record, 7))
     assert codec.answer_body("JoinGroup", 7, answer, null_as_empty=False) == record
 
 
 def test_unknown_error_code_is_decoded() -> None:
-    answer = answered(codec.to_message(HeartbeatResponse(ErrorCode(999)), 0))
+    answer = answered(codec.to_message(kafka.HeartbeatResponse(ErrorCode(999)), 0))
     body = codec.answer_body("Heartbeat", 0, answer, null_as_empty=False)
-    assert body == HeartbeatResponse(ErrorCode(999))
+    assert body == kafka.HeartbeatResponse(ErrorCode(999))
 
 
 @pytest.mark.parametrize("count", [0, 2])
 def test_old_versions_of_leave_group_have_one_member(count: int) -> None:
-    request = LeaveGroupRequest("group", (MemberIdentity("member"),) * count)
+    request = kafka.LeaveGroupRequest("group", (MemberIdentity("member"),) * count)
     with pytest.raises(codec.InexpressibleError, match=f"LeaveGroup of {count} members"):
         codec.to_message(request, 2)
 
 
 def test_old_versions_of_offset_fetch_cannot_name_every_partition() -> None:
     with pytest.raises(codec.InexpressibleError, match="OffsetFetch of every partition"):
-        codec.to_message(OffsetFetchRequest("group"), 1)
+        codec.to_message(kafka.OffsetFetchRequest("group"), 1)

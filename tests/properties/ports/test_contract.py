@@ -9,15 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import (
     ErrorCode,
     GroupView,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
     MemberView,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
     Protocol,
     Request,
     Response,
@@ -28,7 +24,7 @@ from support.scripted import Message, Script, heartbeat, response, scripted
 
 EVERY_KIND = ("exec", "python", "wire")
 MESSAGES = ("exec", "python")  # the kinds whose coordinator sends the protocol's messages itself
-OK = HeartbeatResponse(ErrorCode.NONE)
+OK = kafka.HeartbeatResponse(ErrorCode.NONE)
 
 MakePort = Callable[[Script], Port]
 
@@ -63,17 +59,17 @@ def test_open_returns_the_name_and_version_of_the_port(opened: MakePort, kind: s
 @every_kind
 def test_response_is_decoded_as_the_request_it_answers(opened: MakePort) -> None:
     seen = opened([[response(errorCode=25)]]).request(heartbeat(), {1})
-    body = HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+    body = kafka.HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
     assert seen == Observation((Response(1, body),), elapsed_ms=seen.elapsed_ms)
 
 
 @every_kind
 def test_response_may_come_with_a_later_message(opened: MakePort) -> None:
     port = opened([[], [response(2), response(1, errorCode=27, memberId="", leader="")]])
-    assert port.request(Request(1, 5, JoinGroupRequest("group", 6_000)), ()).responses == ()
+    assert port.request(Request(1, 5, kafka.JoinGroupRequest("group", 6_000)), ()).responses == ()
     seen = {r.request_id: r.body for r in port.request(heartbeat(2), {1, 2}).responses}
     assert seen[2] == OK
-    assert isinstance(seen[1], JoinGroupResponse)
+    assert isinstance(seen[1], kafka.JoinGroupResponse)
     assert seen[1].error_code is ErrorCode.REBALANCE_IN_PROGRESS
 
 
@@ -82,9 +78,9 @@ def test_messages_of_a_megabyte_pass_in_both_directions(opened: MakePort) -> Non
     big = b"x" * 1_000_000
     member = {"memberId": "m", "metadata": b64encode(big).decode()}
     port = opened([[response(protocolName="", memberId="", leader="", members=[member])]])
-    join = JoinGroupRequest("group", 6_000, protocols=(Protocol("p", big),))
+    join = kafka.JoinGroupRequest("group", 6_000, protocols=(Protocol("p", big),))
     (answer,) = port.request(Request(1, 5, join), {1}).responses
-    assert isinstance(answer.body, JoinGroupResponse)
+    assert isinstance(answer.body, kafka.JoinGroupResponse)
     assert answer.body.members[0].metadata == big
 
 
@@ -139,7 +135,7 @@ def test_second_response_to_a_request_is_taken_if_a_fault_is_expected_to_give_on
     talk.take(response())
     talk.fault(Fault("unload"), {1})
     talk.take(response(errorCode=16))
-    body = HeartbeatResponse(ErrorCode.NOT_COORDINATOR)
+    body = kafka.HeartbeatResponse(ErrorCode.NOT_COORDINATOR)
     assert talk.observation().responses == (Response(1, body),)
     talk.fault(Fault("unload"), ())
     with pytest.raises(PortFailedError, match="a second response to request 1"):
@@ -151,7 +147,7 @@ def test_state_has_none_for_fields_that_the_port_omits(opened: MakePort) -> None
     offsets = [{"name": "t", "partitions": [{"partitionIndex": 0, "committedOffset": 9}]}]
     members = [{"memberId": "m", "awaitingJoin": True}]
     group = {"groupId": "g", "members": members, "offsets": offsets, "pendingMembers": ["p"]}
-    committed = OffsetCommitRequestTopic("t", (OffsetCommitRequestPartition(0, 9),))
+    committed = kafka.OffsetCommitRequestTopic("t", (kafka.OffsetCommitRequestPartition(0, 9),))
     assert opened([[{"type": "state", "groups": [group]}]]).request(heartbeat(), ()).groups == (
         GroupView(
             "g",

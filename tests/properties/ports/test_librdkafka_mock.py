@@ -15,32 +15,15 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
+from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import (
     Assignment,
     ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinGroupResponseMember,
-    LeaveGroupRequest,
-    LeaveGroupResponse,
     MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetCommitResponse,
-    OffsetCommitResponsePartition,
-    OffsetCommitResponseTopic,
-    OffsetFetchRequest,
-    OffsetFetchRequestTopic,
-    OffsetFetchResponse,
     Protocol,
     Request,
     RequestBody,
     ResponseBody,
-    SyncGroupRequest,
-    SyncGroupResponse,
 )
 from groupcheck.properties.ports import codec, librdkafka
 from groupcheck.properties.ports.librdkafka import LibrdkafkaPort, MockBroker
@@ -55,7 +38,7 @@ from groupcheck.properties.result import Settings
 from groupcheck.properties.sequence import parse
 from groupcheck.properties.verify import Verification
 
-JOIN = JoinGroupRequest("group", 10_000, 10_000, protocols=(Protocol("range", b"topics"),))
+JOIN = kafka.JoinGroupRequest("group", 10_000, 10_000, protocols=(Protocol("range", b"topics"),))
 
 
 @pytest.fixture(scope="module")
@@ -81,37 +64,39 @@ def test_a_member_joins_syncs_heartbeats_commits_and_leaves(port: LibrdkafkaPort
     seen = port.request(Request(1, 5, JOIN), {1})
     assert 2_900 <= seen.elapsed_ms < 4_000  # the initial rebalance delay
     joined = seen.responses[0].body
-    assert isinstance(joined, JoinGroupResponse)
+    assert isinstance(joined, kafka.JoinGroupResponse)
     member, generation = joined.member_id, joined.generation_id
-    assert joined == JoinGroupResponse(
+    assert joined == kafka.JoinGroupResponse(
         ErrorCode.NONE,
         generation_id=generation,
         protocol_name="range",
         leader=member,
         member_id=member,
-        members=(JoinGroupResponseMember(member, None, b"topics"),),
+        members=(kafka.JoinGroupResponseMember(member, None, b"topics"),),
     )
 
-    sync = SyncGroupRequest("group", generation, member, assignments=(Assignment(member, b"all"),))
-    assert ask(port, 2, 3, sync) == SyncGroupResponse(ErrorCode.NONE, assignment=b"all")
-    heartbeat = HeartbeatRequest("group", generation, member)
-    assert ask(port, 3, 4, heartbeat) == HeartbeatResponse(ErrorCode.NONE)
-
-    offset = OffsetCommitRequestPartition(0, 5, 0, "here")
-    topics = (OffsetCommitRequestTopic("topic", (offset,)),)
-    stored = (OffsetCommitResponsePartition(0, ErrorCode.NONE),)
-    commit = OffsetCommitRequest("group", generation, member, topics=topics)
-    assert ask(port, 4, 8, commit) == OffsetCommitResponse(
-        (OffsetCommitResponseTopic("topic", stored),)
+    sync = kafka.SyncGroupRequest(
+        "group", generation, member, assignments=(Assignment(member, b"all"),)
     )
-    fetch = OffsetFetchRequest("group", (OffsetFetchRequestTopic("topic", (0,)),))
+    assert ask(port, 2, 3, sync) == kafka.SyncGroupResponse(ErrorCode.NONE, assignment=b"all")
+    heartbeat = kafka.HeartbeatRequest("group", generation, member)
+    assert ask(port, 3, 4, heartbeat) == kafka.HeartbeatResponse(ErrorCode.NONE)
+
+    offset = kafka.OffsetCommitRequestPartition(0, 5, 0, "here")
+    topics = (kafka.OffsetCommitRequestTopic("topic", (offset,)),)
+    stored = (kafka.OffsetCommitResponsePartition(0, ErrorCode.NONE),)
+    commit = kafka.OffsetCommitRequest("group", generation, member, topics=topics)
+    assert ask(port, 4, 8, commit) == kafka.OffsetCommitResponse(
+        (kafka.OffsetCommitResponseTopic("topic", stored),)
+    )
+    fetch = kafka.OffsetFetchRequest("group", (kafka.OffsetFetchRequestTopic("topic", (0,)),))
     fetched = ask(port, 5, 6, fetch)
-    assert isinstance(fetched, OffsetFetchResponse)
+    assert isinstance(fetched, kafka.OffsetFetchResponse)
     assert fetched.topics[0].partitions[0][:4] == (0, 5, 0, "here")
 
-    leave = LeaveGroupRequest("group", (MemberIdentity(member),))
-    assert ask(port, 6, 2, leave) == LeaveGroupResponse(ErrorCode.NONE)
-    assert ask(port, 7, 4, heartbeat) == HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+    leave = kafka.LeaveGroupRequest("group", (MemberIdentity(member),))
+    assert ask(port, 6, 2, leave) == kafka.LeaveGroupResponse(ErrorCode.NONE)
+    assert ask(port, 7, 4, heartbeat) == kafka.HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def test_two_members_without_ids_are_answered_together(port: LibrdkafkaPort) -> None:
@@ -119,7 +104,9 @@ def test_two_members_without_ids_are_answered_together(port: LibrdkafkaPort) -> 
     assert port.request(Request(1, 4, JOIN), ()).responses == ()
     assert port.request(Request(2, 4, JOIN), ()).responses == ()
     seen = port.advance(0, {1, 2})
-    joined = {r.request_id: r.body for r in seen.responses if isinstance(r.body, JoinGroupResponse)}
+    joined = {
+        r.request_id: r.body for r in seen.responses if isinstance(r.body, kafka.JoinGroupResponse)
+    }
     assert [len(joined[n].members) for n in (1, 2)] == [2, 0]
 
 
@@ -138,8 +125,8 @@ def test_versions_that_the_mock_only_advertises_are_not_used(port: LibrdkafkaPor
 
 
 def test_null_assignment_is_read_as_empty(port: LibrdkafkaPort) -> None:
-    answer = ask(port, 1, 3, SyncGroupRequest("group", 1, "nobody"))
-    assert answer == SyncGroupResponse(ErrorCode.GROUP_ID_NOT_FOUND)
+    answer = ask(port, 1, 3, kafka.SyncGroupRequest("group", 1, "nobody"))
+    assert answer == kafka.SyncGroupResponse(ErrorCode.GROUP_ID_NOT_FOUND)
 
 
 def test_crash_of_the_library_is_a_failure_and_the_next_test_has_a_new_broker() -> None:
@@ -151,8 +138,8 @@ def test_crash_of_the_library_is_a_failure_and_the_next_test_has_a_new_broker() 
     assert failed.value.kind == "port crashed"
     assert "its process was killed by signal SIG" in failed.value.reason
     port.open("2.7", {})
-    heartbeat = HeartbeatRequest("group", 1, "nobody")
-    assert isinstance(ask(port, 1, 3, heartbeat), HeartbeatResponse)
+    heartbeat = kafka.HeartbeatRequest("group", 1, "nobody")
+    assert isinstance(ask(port, 1, 3, heartbeat), kafka.HeartbeatResponse)
     port.shutdown()
     port.shutdown()
 

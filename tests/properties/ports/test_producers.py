@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.instances.inputs import GROUP_ID, PRODUCER_ID, fetch, txn_commit
+from groupcheck.model.classic.instances.inputs import GROUP_ID, PRODUCER_ID, fetch, txn_commit
 from groupcheck.model.vocabulary import EndTxnRequest, ErrorCode, Request, RequestBody
 from groupcheck.properties.ports import producers
 from groupcheck.properties.ports.port import Observation, PortFailedError, PortUnavailableError

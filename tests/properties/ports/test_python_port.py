@@ -435,10 +435,7 @@ def test_factory_is_found_in_the_current_directory(module: str, prefix: str, pat
         ("number", "'number' is not callable: it is of type int"),
         ("broken", "the factory failed: OSError: no such disk"),
         ("Half", "the object of type Half has no request(), advance(), fault(), close()"),
-        (
-            "Narrow",
-            f"request(api, body) cannot be called with ({', '.join(METHODS['request'])})",
-        ),
+        ("Narrow", f"request(api, body) cannot be called with ({', '.join(METHODS['request'])})"),
     ],
 )
 def test_invalid_factory_is_reported_in_one_line(module: str, path: str, reason: str) -> None:

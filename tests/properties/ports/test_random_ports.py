@@ -21,7 +21,7 @@ def _seeds(few: int, many: int) -> list[Any]:
     return [few, pytest.param(many, marks=pytest.mark.slow)]
 
 
-@pytest.mark.parametrize("runs", _seeds(7, 60))
+@pytest.mark.parametrize("runs", _seeds(3, 60))
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.filterwarnings("ignore::SyntaxWarning", "ignore::RuntimeWarning")
 def test_a_port_with_random_edits_ends_in_findings_or_one_line(kind: str, runs: int) -> None:

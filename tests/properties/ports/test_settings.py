@@ -74,9 +74,7 @@ def test_broker_that_ignores_its_settings_diverges() -> None:
     assert "no answer" in kinds
 
 
-def test_given_settings_override_reported_ones_and_those_the_defaults(
-    broker: Broker,
-) -> None:
+def test_given_settings_override_reported_ones_and_those_the_defaults(broker: Broker) -> None:
     broker.settings = {DELAY: "7", "offset.metadata.max.bytes": "8"}
     source = port_source(f"kafka://127.0.0.1:{broker.port}?{DELAY}=5")
     settings = source.broker_settings()

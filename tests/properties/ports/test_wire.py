@@ -13,27 +13,9 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.instances.inputs import TOPIC
-from groupcheck.model.vocabulary import (
-    DescribedGroup,
-    DescribedGroupMember,
-    DescribeGroupsRequest,
-    DescribeGroupsResponse,
-    EndTxnRequest,
-    ErrorCode,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    LeaveGroupRequest,
-    MemberIdentity,
-    OffsetCommitRequest,
-    OffsetCommitRequestPartition,
-    OffsetCommitRequestTopic,
-    OffsetDeleteRequest,
-    Request,
-    Response,
-)
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.inputs import TOPIC
+from groupcheck.model.vocabulary import ErrorCode, MemberIdentity, Request, Response
 from groupcheck.properties.ports import codec, connection, wire
 from groupcheck.properties.ports.port import (
     Observation,
@@ -47,8 +29,8 @@ from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.tolerances import Tolerances
 from support.wire_broker import APIS, Asked, Broker, Broker6, reply, serving
 
-HEARTBEAT = HeartbeatRequest("group", 1, "member")
-JOIN = JoinGroupRequest("group", 10_000)
+HEARTBEAT = kafka.HeartbeatRequest("group", 1, "member")
+JOIN = kafka.JoinGroupRequest("group", 10_000)
 
 
 @pytest.fixture
@@ -87,7 +69,7 @@ def refused(port: int, **options: Tolerances) -> str:
 
 def test_request_returns_when_the_expected_response_arrives(port: WirePort) -> None:
     seen = heartbeat(port)
-    assert seen.responses == (Response(1, HeartbeatResponse(ErrorCode.NONE)),)
+    assert seen.responses == (Response(1, kafka.HeartbeatResponse(ErrorCode.NONE)),)
     assert seen.elapsed_ms < 2_000
 
 
@@ -150,7 +132,7 @@ class InFlight:
         self.in_flight = {1: Request(number, 5, JOIN)}
 
     def receive(self) -> Iterator[tuple[Request, bytes]]:
-        message = codec.to_message(JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID), 5)
+        message = codec.to_message(kafka.JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID), 5)
         message.with_header(correlation_id=1)
         yield self.in_flight.pop(1), message.encode(header=True)
 
@@ -198,16 +180,16 @@ def test_described_group_has_the_group_id_and_the_client_host_of_the_test(
     broker: Broker, port: WirePort
 ) -> None:
     def answer(asked: Asked) -> bytes:
-        member = DescribedGroupMember("member", client_host="/172.17.0.1")
-        group = DescribedGroup(ErrorCode.NONE, asked.groups[0], "Stable", members=(member,))
-        message = codec.to_message(DescribeGroupsResponse((group,)), asked.version)
+        member = kafka.DescribedGroupMember("member", client_host="/172.17.0.1")
+        group = kafka.DescribedGroup(ErrorCode.NONE, asked.groups[0], "Stable", members=(member,))
+        message = codec.to_message(kafka.DescribeGroupsResponse((group,)), asked.version)
         return reply(asked, groups=message.groups)
 
     broker.answer = answer
-    seen = port.request(Request(1, 4, DescribeGroupsRequest(("group",))), {1})
-    member = DescribedGroupMember("member", client_host="/127.0.0.1")
-    group = DescribedGroup(ErrorCode.NONE, "group", "Stable", members=(member,))
-    assert seen.responses == (Response(1, DescribeGroupsResponse((group,))),)
+    seen = port.request(Request(1, 4, kafka.DescribeGroupsRequest(("group",))), {1})
+    member = kafka.DescribedGroupMember("member", client_host="/127.0.0.1")
+    group = kafka.DescribedGroup(ErrorCode.NONE, "group", "Stable", members=(member,))
+    assert seen.responses == (Response(1, kafka.DescribeGroupsResponse((group,))),)
 
 
 def test_client_id_is_that_of_the_request(broker: Broker, port: WirePort) -> None:
@@ -216,7 +198,7 @@ def test_client_id_is_that_of_the_request(broker: Broker, port: WirePort) -> Non
 
 
 def test_request_that_its_version_cannot_express_is_unsupported(port: WirePort) -> None:
-    body = LeaveGroupRequest("group", (MemberIdentity("a"), MemberIdentity("b")))
+    body = kafka.LeaveGroupRequest("group", (MemberIdentity("a"), MemberIdentity("b")))
     seen = port.request(Request(1, 2, body), {1})
     assert seen == Observation(unsupported="LeaveGroup of 2 members at version 2")
 
@@ -316,7 +298,7 @@ def test_response_may_arrive_in_pieces(broker: Broker, port: WirePort) -> None:
 
     broker.answer = answer
     seen = heartbeat(port)
-    assert seen.responses[0].body == HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)
+    assert seen.responses[0].body == kafka.HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)
 
 
 def test_unused_network_port_is_unavailable() -> None:
@@ -429,8 +411,8 @@ def test_port_waits_until_a_topic_is_created(broker: Broker) -> None:
 
 def unsupported_commit(port: WirePort) -> str | None:
     """Return why a commit of the first topic of tests is not sent, if it is not."""
-    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 5),)),)
-    commit = OffsetCommitRequest("group", -1, "", topics=topics)
+    topics = (kafka.OffsetCommitRequestTopic(TOPIC, (kafka.OffsetCommitRequestPartition(0, 5),)),)
+    commit = kafka.OffsetCommitRequest("group", -1, "", topics=topics)
     return port.request(Request(1, 5, commit), {1}).unsupported
 
 
@@ -466,7 +448,7 @@ def test_commits_to_a_topic_that_cannot_be_created_are_unsupported(
     assert unsupported_commit(port) == (
         "OffsetCommit (topic 'topic' is not there and cannot be created; see ?topic=NAME)"
     )
-    marker = Request(2, 0, EndTxnRequest("group", 1, committed=True))
+    marker = Request(2, 0, kafka.EndTxnRequest("group", 1, committed=True))
     assert (port.request(marker, {2}).unsupported or "").startswith("EndTxn (topic 'topic' is not")
     assert len(heartbeat(port, 3).responses) == 1
     port.shutdown()
@@ -478,12 +460,12 @@ def test_given_topics_replace_those_of_tests(broker: Broker) -> None:
     broker.answer = committed
     port = port_source(f"kafka://127.0.0.1:{broker.port}?topic=mine").connect()
     port.open("2.7", {})
-    topics = (OffsetCommitRequestTopic(TOPIC, (OffsetCommitRequestPartition(0, 5),)),)
-    body = OffsetCommitRequest("group", -1, "", topics=topics)
+    topics = (kafka.OffsetCommitRequestTopic(TOPIC, (kafka.OffsetCommitRequestPartition(0, 5),)),)
+    body = kafka.OffsetCommitRequest("group", -1, "", topics=topics)
     (response,) = port.request(Request(1, 5, body), {1}).responses
     assert broker.asked[0].topics[0].name == "mine"
     assert [topic.name for topic in response.body.topics] == [TOPIC]  # type: ignore[union-attr]
-    delete = OffsetDeleteRequest("group", ())
+    delete = kafka.OffsetDeleteRequest("group", ())
     assert port.request(Request(2, 0, delete), {2}).unsupported == "OffsetDelete (with ?topic=NAME)"
     port.shutdown()
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from groupcheck.model.config import Config
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Coordinator
-from groupcheck.model.step import Profile
-from groupcheck.model.transition import Input, successors
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input, successors
 from groupcheck.properties.temporal.safety import violations_of
 from groupcheck.properties.temporal.step import CheckedStep
 from support.found_in_kafka import FOUND, Found, errors_shown, played, sequence_of, shown
@@ -33,8 +33,8 @@ def _ways(
         yield []
         return
     given, *rest = steps
-    for after, responses, fired, _ in successors(before, given, profile, config):
-        step = CheckedStep(0, before, given, after, responses, fired, profile, config)
+    for after, responses, applied, _ in successors(before, given, profile, config):
+        step = CheckedStep(0, before, given, after, responses, applied, profile, config)
         for later in _ways(after, tuple(rest), profile, config):
             yield [step, *later]
 

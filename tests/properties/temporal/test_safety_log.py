@@ -7,16 +7,16 @@ from typing import Any
 
 import pytest
 
-from groupcheck.model.apis.offset_commit import offsets_of
+from groupcheck.model.classic.apis.offset_commit import offsets_of
+from groupcheck.model.classic.instances.instance import feature_instances, virtual_time_instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Log, OffsetsAppend, Serving
+from groupcheck.model.classic.step import Profile, Step
+from groupcheck.model.classic.storing import rollback
+from groupcheck.model.classic.storing.records import record_offsets
 from groupcheck.model.engine.edits import DropEffect, DropRule, ReplaceEffects
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.instances.instance import feature_instances, virtual_time_instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.state import Log, OffsetsAppend, Serving
-from groupcheck.model.step import Profile, Step
-from groupcheck.model.storing import revert
-from groupcheck.model.storing.records import record_offsets
 from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.temporal import safety
 from groupcheck.properties.temporal.property import Violation
@@ -147,12 +147,12 @@ def test_deferred_answers_that_are_lost_without_an_answer_violate_unload_answers
     def forget(step: Step, _error: object) -> None:
         step.appends = ()
 
-    silent = NEWEST.edited(ReplaceEffects("log/answers-lost", (forget,)))
+    silent = NEWEST.edited(ReplaceEffects("log/deferred-responses-failed", (forget,)))
     assert len(by_name(explored(silent, "failover", 3))["unload-answers-requests"].path) == 3
 
 
 def test_deferred_answers_that_are_not_sent_at_the_release_violate_unanswered_requests() -> None:
-    silent = NEWEST.edited(DropEffect("log/answer-released", "send the answer"))
+    silent = NEWEST.edited(DropEffect("log/deferred-response-sent", "send the answer"))
     found = by_name(explored(silent, "failover", 3))["unanswered-requests"]
     assert (len(found.path), found.known) == (3, None)
 
@@ -168,7 +168,7 @@ def test_a_failed_append_that_removes_a_group_that_was_written_is_an_unexpected_
         failing = step.failing is not None
         _store(NEWEST).apply(step, request)
         if failing and step.group is not None:
-            revert.forget(step)
+            rollback.undo_creation(step)
 
     forgetful = storing(NEWEST, forget)
     found = by_name(explored(forgetful, "failing", 4))["only-empty-groups-removed"]

@@ -7,21 +7,15 @@ from typing import NamedTuple
 
 import pytest
 
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.instance import instances
+from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.rules import cleanup
+from groupcheck.model.classic.rules.transactions import drop_pending
+from groupcheck.model.classic.step import Step
 from groupcheck.model.engine.edits import DropRule, Edit, FromVersion, ReplaceEffects
 from groupcheck.model.engine.rules import Effect, decide
-from groupcheck.model.instances.instance import instances
-from groupcheck.model.profiles import PROFILES
-from groupcheck.model.rules import cleanup
-from groupcheck.model.rules.transactions import forget
-from groupcheck.model.step import Step
-from groupcheck.model.vocabulary import (
-    DeletableGroupResult,
-    DeleteGroupsResponse,
-    EndTxnResponse,
-    ErrorCode,
-    OffsetDeleteResponse,
-    Request,
-)
+from groupcheck.model.vocabulary import ErrorCode, Request
 from groupcheck.properties.temporal import safety
 from groupcheck.properties.temporal.property import ActionProperty
 from support.spaces import within
@@ -31,19 +25,19 @@ NEW = PROFILES["2.7"]
 
 @partial(Effect, "answer NONE")
 def _only_answer_the_marker(step: Step, request: Request) -> None:
-    step.answer(request.request_id, EndTxnResponse(ErrorCode.NONE))
+    step.answer(request.request_id, kafka.EndTxnResponse(ErrorCode.NONE))
 
 
 @partial(Effect, "answer NONE for the group")
 def _only_say_that_it_is_deleted(step: Step, request: Request) -> None:
-    result = DeletableGroupResult("group", ErrorCode.NONE)
-    step.answer(request.request_id, DeleteGroupsResponse((result,)))
+    result = kafka.DeletableGroupResult("group", ErrorCode.NONE)
+    step.answer(request.request_id, kafka.DeleteGroupsResponse((result,)))
 
 
 @partial(Effect, "delete every offset, and answer NONE")
 def _delete_every_offset(step: Step, request: Request) -> None:
     step.group = step.existing._replace(offsets=())
-    step.answer(request.request_id, OffsetDeleteResponse(ErrorCode.NONE))
+    step.answer(request.request_id, kafka.OffsetDeleteResponse(ErrorCode.NONE))
 
 
 @partial(Effect, "remove every offset")
@@ -65,7 +59,7 @@ def _remove_with_pending(step: Step, subject: object) -> None:
     for effect in REMOVE_EXPIRED:
         effect.apply(step, subject)
     if step.group is not None:
-        step.group = forget(step.group, before.keys() - dict(step.group.offsets).keys())
+        step.group = drop_pending(step.group, before.keys() - dict(step.group.offsets).keys())
 
 
 class Fault(NamedTuple):
@@ -94,7 +88,7 @@ def _cleanup(
 
 
 COMMITTED, ABORTED = (NEW.rules[rule].effects for rule in ("end-txn/committed", "end-txn/aborted"))
-EACH_BY_ITSELF = PROFILES["0.10.0"].rules["cleanup/each-by-itself"].effects
+EACH_BY_ITSELF = PROFILES["0.10.0"].rules["cleanup/each-offset"].effects
 FAULTS = (
     *_replaced("read-committed", "end-txn/aborted", COMMITTED, 2),
     *_replaced("newest-offset-wins", "end-txn/committed", ABORTED, 2),
@@ -139,7 +133,7 @@ FAULTS = (
         instance="expiry-transactions",
     ),
     _cleanup(
-        "unused-groups-expire", 2, DropRule("cleanup/group-gone"), instance="expiry-transactions"
+        "unused-groups-expire", 2, DropRule("cleanup/group-removed"), instance="expiry-transactions"
     ),
     _cleanup(
         "cleanup-removes-only-offsets",

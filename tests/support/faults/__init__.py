@@ -21,9 +21,17 @@ KAFKA: Mapping[str, Fault] = MappingProxyType({**MEMBERS, **STORAGE})
 
 ABSENT: Mapping[str, str] = MappingProxyType(
     {
+        "KAFKA-9844": (
+            "JoinGroups that arrive at once pass the check of group.max.size together. Requests of"
+            " the port protocol follow one another."
+        ),
         "KAFKA-10614": (
             "A late load of a lost partition makes its groups stale. Only the leader epoch orders"
             " loads and unloads, and the port protocol has none: a port loads when it is asked."
+        ),
+        "KAFKA-16371": (
+            "A partition whose metadata is too long stays pending if the rest of its commit is"
+            " stored. No model instance commits two partitions at once."
         ),
         "KAFKA-18672": (
             "A record of an unknown version is misread. A port writes its own log, which has only"
@@ -32,7 +40,7 @@ ABSENT: Mapping[str, str] = MappingProxyType(
         ),
     }
 )
-"""Bugs that no sequence of the port protocol can reveal, and why."""
+"""Bugs that no sequence of the model instances reveals, and why."""
 
 
 class FaultyPort(BuiltinPort):

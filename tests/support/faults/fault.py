@@ -10,7 +10,7 @@ from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.implementation.core.shared import Shared
 from groupcheck.implementation.core.timers import NEVER, Timer
 from groupcheck.implementation.log.records import GroupMetadataRecord, GroupMetadataValue
-from groupcheck.model.instances.inputs import GROUP_ID
+from groupcheck.model.classic.instances.inputs import GROUP_ID
 from groupcheck.model.vocabulary import HeartbeatRequest
 
 PutIn = Callable[[Coordinator], None]
@@ -36,11 +36,7 @@ class Fault(NamedTuple):
     hidden: Hidden
 
     def make(
-        self,
-        config: Config = DEFAULTS,
-        *,
-        served: Iterable[int] | None = None,
-        **options: Any,
+        self, config: Config = DEFAULTS, *, served: Iterable[int] | None = None, **options: Any
     ) -> Coordinator:
         """A coordinator with the fault, which is there already when it reads the log."""
         coordinator = Coordinator(config, served=(), **options)

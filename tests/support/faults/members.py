@@ -13,23 +13,14 @@ from groupcheck.implementation.core.generations import HeartbeatApi
 from groupcheck.implementation.core.group import Group
 from groupcheck.implementation.core.groups import Groups
 from groupcheck.implementation.core.join import JoinApi
-from groupcheck.implementation.core.member import GroupTimer, Member
+from groupcheck.implementation.core.member import GroupTimer, Member, Pending
 from groupcheck.implementation.core.membership import Membership
 from groupcheck.implementation.core.profiles import NEVER_SINCE
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.static_members import Replacement, StaticMembers
-from groupcheck.model.vocabulary import (
-    ErrorCode,
-    GroupState,
-    HeartbeatRequest,
-    HeartbeatResponse,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    Protocol,
-    Request,
-    ResponseBody,
-)
-from support.faults.fault import Faults, become, part_of, stored, timers
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Protocol, Request, ResponseBody
+from support.faults.fault import Faults, api_of, become, part_of, stored, timers
 
 MEMBERS, MADE_UP = Faults(), Faults()
 
@@ -72,7 +63,9 @@ class NeverExpiresNewMembers(Membership):
 
     __slots__ = ()
 
-    def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
+    def add(
+        self, group: Group, member_id: str, request: Request, body: kafka.JoinGroupRequest
+    ) -> None:
         super().add(group, member_id, request, body)
         member = group.members.get(member_id)
         if member is not None and member.is_new:
@@ -106,12 +99,22 @@ class KeepsSessionsOfRemovedMembers(Membership):
 
     def remove(self, group: Group, member: Member) -> None:
         self._shared.answer(
-            group.unpark_join(member), JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+            group.unpark_join(member), kafka.JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID)
         )
         group.remove((member,), self._choose)
 
     def expire_session(self, member: Member) -> None:
         super().expire_session(member.group.members[member.member_id])
+
+
+@MEMBERS.of("KAFKA-7909", "membership")
+class IgnoresLatePendingIds(Membership):
+    """A join phase goes on after the pending id that it still waited for has expired."""
+
+    __slots__ = ()
+
+    def expire_pending(self, pending: Pending) -> None:
+        pending.group.pending_members.pop(pending.member_id, None)
 
 
 class FirstTimer(GroupTimer):
@@ -125,7 +128,9 @@ class FirstTimer(GroupTimer):
 class KeepsNewMemberTimer(Membership):
     __slots__ = ()
 
-    def add(self, group: Group, member_id: str, request: Request, body: JoinGroupRequest) -> None:
+    def add(
+        self, group: Group, member_id: str, request: Request, body: kafka.JoinGroupRequest
+    ) -> None:
         super().add(group, member_id, request, body)
         member = group.members.get(member_id)
         if member is not None and request.api_version <= 3:
@@ -153,13 +158,29 @@ class RebalancesInCompleting(HeartbeatApi):
 
     __slots__ = ()
 
-    def heartbeat(self, request: Request, body: HeartbeatRequest) -> ResponseBody | None:
+    def heartbeat(self, request: Request, body: kafka.HeartbeatRequest) -> ResponseBody | None:
         answer = super().heartbeat(request, body)
         group = self._groups.get(body.group_id)
         completing = group is not None and group.state is GroupState.COMPLETING_REBALANCE
-        if completing and answer == HeartbeatResponse(ErrorCode.NONE):
-            return HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)
+        if completing and answer == kafka.HeartbeatResponse(ErrorCode.NONE):
+            return kafka.HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)
         return answer
+
+
+@MEMBERS.of("KAFKA-2877", "failing-static")
+def _returns_timeouts(coordinator: Coordinator) -> None:
+    """A SyncGroup whose append times out returns REQUEST_TIMED_OUT, which no client expects."""
+    sync = api_of(coordinator, kafka.SyncGroupRequest)
+    errors = dict(sync._behaviour.group_append_errors)
+    del errors[ErrorCode.REQUEST_TIMED_OUT]
+    sync._behaviour = sync._behaviour._replace(group_append_errors=errors)
+
+
+@MEMBERS.of("KAFKA-14009", "metadata", "4.1")
+def _keeps_timeouts(coordinator: Coordinator) -> None:
+    """A member that rejoins with other timeouts keeps those that it had."""
+    membership = part_of(coordinator, Membership)
+    membership._behaviour = membership._behaviour._replace(rejoin_updates_timeouts=False)
 
 
 @MEMBERS.of("KAFKA-12890", "reload", "4.1")
@@ -190,19 +211,19 @@ def _makes_ids_of_the_time(coordinator: Coordinator) -> None:
     """The new id of a restarted static member may equal its old one."""
     shared = coordinator._shared
     random = shared.new_member_id
-    join = coordinator._handlers[JoinGroupRequest]
+    join = coordinator._handlers[kafka.JoinGroupRequest]
 
-    def stamped(body: JoinGroupRequest) -> str:
+    def stamped(body: kafka.JoinGroupRequest) -> str:
         group = shared.groups.by_id.get(body.group_id)
         since_ms = shared.timers.now_ms if group is None else group.state_since_ms
         return f"{body.group_instance_id}-{since_ms}"
 
-    def join_with_stamp(request: Request, body: JoinGroupRequest) -> ResponseBody | None:
+    def join_with_stamp(request: Request, body: kafka.JoinGroupRequest) -> ResponseBody | None:
         static = body.group_instance_id is not None
         shared.new_member_id = (lambda _prefix: stamped(body)) if static else random
         return join(request, body)
 
-    coordinator._handlers[JoinGroupRequest] = join_with_stamp
+    coordinator._handlers[kafka.JoinGroupRequest] = join_with_stamp
 
 
 @MEMBERS.of("KAFKA-10284", "failing-static", hidden=lambda copy: stored(copy)[-1:])
@@ -228,7 +249,7 @@ class AcceptsOldHeartbeats(HeartbeatApi):
 
     __slots__ = ()
 
-    def heartbeat(self, request: Request, body: HeartbeatRequest) -> ResponseBody | None:
+    def heartbeat(self, request: Request, body: kafka.HeartbeatRequest) -> ResponseBody | None:
         group = self._groups.get(body.group_id)
         if group is not None and body.generation_id < group.generation_id:
             body = body._replace(generation_id=group.generation_id)
@@ -254,5 +275,5 @@ class ListsMembersToFollowers(Rebalance):
     __slots__ = ()
 
     @staticmethod
-    def join_response(group: Group, member: Member) -> JoinGroupResponse:
+    def join_response(group: Group, member: Member) -> kafka.JoinGroupResponse:
         return Rebalance.join_response(group, member)._replace(members=group.listed_members())

@@ -9,28 +9,21 @@ from groupcheck.implementation.core.coordinator import Coordinator, Handle
 from groupcheck.implementation.core.error_responses import error_response
 from groupcheck.implementation.core.fetch import FetchApi
 from groupcheck.implementation.core.group import Group
-from groupcheck.implementation.core.groups import Serving
+from groupcheck.implementation.core.groups import Groups, Serving
 from groupcheck.implementation.core.loading import Loading
-from groupcheck.implementation.core.offsets import Offsets
+from groupcheck.implementation.core.offsets import GroupOffsets, Offset, Offsets, TopicPartition
 from groupcheck.implementation.core.preconditions import Preconditions
 from groupcheck.implementation.core.removal import GroupRemoval, Removal
 from groupcheck.implementation.core.replay import Replay
-from groupcheck.implementation.log.records import GroupMetadataValue
-from groupcheck.model.instances.inputs import GROUP_ID
-from groupcheck.model.vocabulary import (
-    NO_GENERATION,
-    NO_RETENTION,
-    ErrorCode,
-    GroupState,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    OffsetCommitRequest,
-    OffsetFetchRequest,
-    OffsetFetchResponse,
-    Request,
-    ResponseBody,
-    SyncGroupRequest,
+from groupcheck.implementation.core.timers import NEVER
+from groupcheck.implementation.log.records import (
+    NO_TIMESTAMP,
+    GroupMetadataValue,
+    OffsetCommitValue,
 )
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.inputs import GROUP_ID
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request, ResponseBody
 from support.faults.fault import Faults, api_of, stored, stored_in
 
 STORAGE = Faults()
@@ -42,10 +35,44 @@ class AcceptsAnyGeneration(CommitApi):
 
     __slots__ = ()
 
-    def commit(self, request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
+    def commit(self, request: Request, body: kafka.OffsetCommitRequest) -> ResponseBody | None:
         if body.group_id not in self._groups:
-            body = body._replace(generation_id=NO_GENERATION)
+            body = body._replace(generation_id=kafka.NO_GENERATION)
         return super().commit(request, body)
+
+
+@STORAGE.of("KAFKA-3470", "expiry-crashes")
+class DoesNotRestartSessions(CommitApi):
+    """An OffsetCommit does not restart the session timer of its member."""
+
+    __slots__ = ()
+
+    def _check(self, group: Group, body: kafka.OffsetCommitRequest) -> ErrorCode:
+        member = group.members.get(body.member_id)
+        deadline_ms = NEVER if member is None else member.deadline_ms
+        error = super()._check(group, body)
+        if member is not None and deadline_ms != NEVER:
+            timers = self._shared.timers
+            timers.set(member, deadline_ms - timers.now_ms)
+        return error
+
+
+class AppliesMarkersInOrder(GroupOffsets):
+    __slots__ = ()
+
+    def put(self, partition: TopicPartition, value: OffsetCommitValue, position: int) -> None:
+        self.committed[partition] = Offset(*value, position)
+
+
+@STORAGE.of("KAFKA-5247", "loners")
+class OrdersOffsetsByMarkers(Groups):
+    """A transaction's offset replaces a later one in the log when its marker arrives."""
+
+    __slots__ = ()
+
+    def add(self, group: Group) -> None:
+        group.offsets.__class__ = AppliesMarkersInOrder
+        super().add(group)
 
 
 @STORAGE.of("KAFKA-4472", "loners")
@@ -60,14 +87,14 @@ def _rejects_the_empty_group_id(coordinator: Coordinator) -> None:
     """OffsetCommit and OffsetFetch reject the empty group id."""
 
     def requires_a_group_id(original: Handle) -> Handle:
-        def handle(request: Request, body: OffsetCommitRequest) -> ResponseBody | None:
+        def handle(request: Request, body: kafka.OffsetCommitRequest) -> ResponseBody | None:
             if not body.group_id:
                 return error_response(request, ErrorCode.INVALID_GROUP_ID)
             return original(request, body)
 
         return handle
 
-    for api in (OffsetCommitRequest, OffsetFetchRequest):
+    for api in (kafka.OffsetCommitRequest, kafka.OffsetFetchRequest):
         coordinator._handlers[api] = requires_a_group_id(coordinator._handlers[api])
 
 
@@ -81,15 +108,15 @@ class RequiresRetention(CommitApi):
         self, request: Request, body: CommitRequest, group: Group, asked: Offsets, producer_id: int
     ) -> ResponseBody | None:
         if (
-            isinstance(body, OffsetCommitRequest)
+            isinstance(body, kafka.OffsetCommitRequest)
             and 2 <= request.api_version <= 4
-            and body.retention_time_ms == NO_RETENTION
+            and body.retention_time_ms == kafka.NO_RETENTION
         ):
             return self._error(body, asked, ErrorCode.UNKNOWN_SERVER_ERROR)
         return super()._append(request, body, group, asked, producer_id)
 
 
-@STORAGE.of("KAFKA-13636", "expiry", "4.1")
+@STORAGE.of("KAFKA-13636", "expiry-crashes", "4.1")
 class ExpiresWhileRebalancing(Removal):
     """Offsets expire during a rebalance, for topics that the group may subscribe to again."""
 
@@ -106,7 +133,7 @@ class RequiresMembers(CommitApi):
 
     __slots__ = ()
 
-    def _check(self, group: Group, body: OffsetCommitRequest) -> ErrorCode:
+    def _check(self, group: Group, body: kafka.OffsetCommitRequest) -> ErrorCode:
         if group.state is GroupState.EMPTY and body.group_instance_id is not None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         return super()._check(group, body)
@@ -122,7 +149,7 @@ class ForgetsTransactions(Removal):
         removal = super()._group_removal(group)
         expired = removal.partitions if removal else ()
         if group.state is GroupState.EMPTY and len(expired) == len(group.offsets.committed):
-            return GroupRemoval(group, expired, whole=True)
+            return GroupRemoval(group, expired, with_group=True)
         return removal
 
 
@@ -132,9 +159,9 @@ class DropsErrors(FetchApi):
 
     __slots__ = ()
 
-    def fetch(self, request: Request, body: OffsetFetchRequest) -> ResponseBody | None:
+    def fetch(self, request: Request, body: kafka.OffsetFetchRequest) -> ResponseBody | None:
         answer = super().fetch(request, body)
-        if request.api_version > 1 or not isinstance(answer, OffsetFetchResponse):
+        if request.api_version > 1 or not isinstance(answer, kafka.OffsetFetchResponse):
             return answer
         topics = tuple(
             topic._replace(
@@ -161,6 +188,17 @@ class SkipsRecreatedGroups(Loading):
         if any(stored_in(self._shared, group.group_id)[-1:] == (None,) for group in groups):
             for group in groups:
                 self._shared.groups.discard(group)
+
+
+@STORAGE.of("KAFKA-10401", "expiry-crashes")
+class LoadsNoStateTime(Loading):
+    """The time since which a group is Empty is not loaded: its offsets expire by their commit."""
+
+    __slots__ = ()
+
+    def _restore(self, group: Group, value: GroupMetadataValue) -> None:
+        super()._restore(group, value)
+        group.state_since_ms = NO_TIMESTAMP
 
 
 @STORAGE.of("KAFKA-5600", "reload", hidden=lambda copy: stored(copy)[:1])
@@ -225,7 +263,7 @@ def _returns_unknown_member_after_unload(coordinator: Coordinator) -> None:
     In Kafka this happened to requests that found the group before it was unloaded and locked it
     afterwards. Requests of the port protocol are not that close together: here it happens to all.
     """
-    for request in (HeartbeatRequest, JoinGroupRequest, SyncGroupRequest):
+    for request in (kafka.HeartbeatRequest, kafka.JoinGroupRequest, kafka.SyncGroupRequest):
         shared = coordinator._shared
         part = api_of(coordinator, request)
         part._preconditions = ReturnsUnknownMemberAfterUnload(shared.groups, shared.behaviour)

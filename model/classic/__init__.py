@@ -1,0 +1,1 @@
+"""The specification of the classic consumer group: state, rules, versions, instances."""

@@ -1,0 +1,129 @@
+"""Small instances for every coordinator in virtual time.
+
+Each is of one member, or of none, and walked in a second or two: enough to see whether a feature is
+there and does what it should, not how it goes with everything else. No text of PlusCal has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Final
+
+from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.inputs import (
+    GROUP_ID,
+    INSTANCE,
+    NOBODY,
+    PRODUCER_ID,
+    Feature,
+    commit,
+    faults,
+    fetch,
+    txn_commit,
+)
+from groupcheck.model.classic.instances.instance import (
+    Instance,
+    feature_instances,
+    real_clock_instances,
+    virtual_time_instances,
+)
+from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
+from groupcheck.model.versions import trim
+from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
+
+# Of the instances of features those that are short with one member, in every version.
+SHORT: Final = (
+    "crowded",
+    "administration",
+    "failing-static",
+    "failover-administration",
+    "reload",
+)
+
+# About 25 days in minutes: as milliseconds it does not fit into 32 bits.
+LONG_RETENTION: Final = 36_500
+
+
+class Loners(Instance):
+    """The instance of consumers without group management, at every version of their requests.
+
+    No time passes, and there is no member: it is about what becomes of offsets, and about the
+    answers while the partition is not served.
+    """
+
+    __slots__ = ()
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """The requests of consumers and producers, and the faults."""
+        for body, versions in self._asked(state):
+            for version in versions:
+                yield Request(0, version, trim(body, version))
+        yield from faults(state, self.features, self.profile)
+
+    def _asked(self, state: Coordinator) -> Iterator[tuple[RequestBody, range]]:
+        simple = commit(NO_GENERATION, NO_MEMBER_ID)
+        asked: list[RequestBody] = [simple, fetch(require_stable=False)]
+        for body in asked:
+            yield body, self._versions(body)
+        newest: list[RequestBody] = [
+            commit(1, NOBODY),
+            simple._replace(group_instance_id=INSTANCE),
+            fetch(require_stable=True),
+            kafka.DeleteGroupsRequest((GROUP_ID,)),
+            txn_commit(NO_GENERATION, NO_MEMBER_ID),
+            kafka.EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=True),
+            kafka.EndTxnRequest(GROUP_ID, PRODUCER_ID, committed=False),
+        ]
+        if state.group is None:
+            # The empty group id is a valid id of another group, which never exists here.
+            newest.append(fetch(require_stable=False)._replace(group_id=""))
+            newest.append(commit(1, NOBODY)._replace(group_id=""))
+        for body in newest:
+            yield body, self._versions(body)[-1:]
+
+    def _versions(self, body: RequestBody) -> range:
+        api, profile = kafka.API_OF[type(body)], self.profile
+        return range(profile.min_versions.get(api, 0), profile.max_versions.get(api, -1) + 1)
+
+
+def small_instances(profile: Profile, members: int) -> dict[str, Instance]:
+    """The small instances of a version; that of static members has as many as are asked for."""
+    found = feature_instances(profile, 1)
+    short: dict[str, Instance] = {name: found[name] for name in SHORT if name in found}
+    if "static" in found:
+        # Only with another member it shows whether a member is away or gone.
+        short["static"] = feature_instances(profile, members)["static"]
+    if "failover/crash" in profile.rules:
+        # Only a load shows from when on a coordinator that crashes counts the age of offsets.
+        aged = found["expiry"]
+        short["expiry-crashes"] = aged._replace(features=aged.features | {Feature.CRASHES})
+        features = frozenset({Feature.FAILOVER, Feature.EXPIRY})
+        short["loners"] = Loners(
+            profile,
+            0,
+            features,
+            delay_ticks=0,
+            settings=MappingProxyType({"offsets.retention.minutes": LONG_RETENTION}),
+        )
+    return short
+
+
+def instances_named(
+    profile: Profile, name: str, members: int, broker: Mapping[str, int]
+) -> Iterator[Instance]:
+    """The instances of that name and those settings: only its graph says which of them it was."""
+    tables = (
+        virtual_time_instances(profile, members),
+        small_instances(profile, members),
+        feature_instances(profile, members),
+        real_clock_instances(profile, members, broker),
+    )
+    seen: list[Instance] = []
+    for table in tables:
+        instance = table.get(name)
+        if instance is not None and instance.broker == broker and instance not in seen:
+            seen.append(instance)
+            yield instance

@@ -1,0 +1,351 @@
+"""Time: every running timer has less left, and timers with nothing left fire."""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from groupcheck.model.classic.nondeterminism import Choice
+from groupcheck.model.classic.rules import retention
+from groupcheck.model.classic.rules.guards import COMPLETING, STABLE
+from groupcheck.model.classic.rules.members import drop_instance, drop_members
+from groupcheck.model.classic.rules.membership import remove_member, remove_pending
+from groupcheck.model.classic.rules.rebalance import (
+    MAYBE_PREPARE,
+    complete_join,
+    maybe_prepare_rebalance,
+)
+from groupcheck.model.classic.sources import at
+from groupcheck.model.classic.state import Coordinator, Member, Pending
+from groupcheck.model.classic.step import Step
+from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, single, table
+
+AREA: Final = "time"
+# Timers that fire in a row before any time passes: so many, and some for each that is due then.
+MOST_FIRED: Final = 40
+MOST_EACH: Final = 4
+
+
+class EndlessTimersError(RuntimeError):
+    """Timers fire again and again without time passing, which Kafka's rules never do."""
+
+
+def _let_pass(step: Step, ms: int) -> None:
+    _advance(step, ms)
+
+
+PASS: Final = single(
+    "Time passes",
+    AREA,
+    "time/pass",
+    "time passes",
+    at("TIMER:104", "TIMER:104", "TIMER:102", "TIMER:53"),
+    Effect("fire the timers that are due", _let_pass),
+)
+
+
+class Timer(NamedTuple):
+    """A running timer: what it has left, in ms, and the table that decides when it fires."""
+
+    left_ms: int
+    table: Table
+    subject: object = None
+
+    def fire(self, step: Step) -> None:
+        """Fire."""
+        if self.table is SESSION_EXPIRES and _waits_for_log(step, self.subject):
+            return
+        if self.table is REMOVED_GROUP_JOIN_TIMER:
+            step.removed_group_join_ms = None
+        decide(step, self.table, self.subject)
+
+
+def pass_time(step: Step, ms: int) -> None:
+    """Let time pass: the input of that name."""
+    decide(step, PASS, ms)
+
+
+def advance(step: Step) -> None:
+    """Fire the timers that are due now, which ends each step."""
+    _advance(step, 0)
+
+
+def _advance(step: Step, left_ms: int) -> None:
+    """Let time pass, firing timers in the order of their deadlines.
+
+    On a real clock a timer whose deadline is less than `timer_late_ms` past may not have fired
+    yet, and one may seem to fire `timer_early_ms` before the observer's clock says so.
+    After a shutdown none fires any more.
+    """
+    if not step.active:
+        retention.elapse(step, left_ms)
+        return
+    late_ms, fired, most = step.config.timer_late_ms, 0, MOST_FIRED
+    while timers := due_next(step, left_ms + step.config.timer_early_ms):
+        deadline_ms = timers[0].left_ms
+        may_wait = late_ms and deadline_ms > left_ms - late_ms
+        if may_wait and step.choose(Choice.TIMER_SLACK, [False, True]):
+            break
+        elapsed_ms = min(max(deadline_ms, 0), left_ms)
+        elapse(step, elapsed_ms)
+        left_ms -= elapsed_ms
+        timer = step.choose(Choice.TIMERS_DUE_TOGETHER, timers)
+        alone_before = (step.group, step.removed_group_join_ms) if len(timers) == 1 else None
+        timer.fire(step)
+        fired = 0 if elapsed_ms else fired + 1
+        if fired == MOST_FIRED:
+            most = fired + MOST_EACH * len(timers)
+        if fired > most or alone_before == (step.group, step.removed_group_join_ms):
+            msg = f"no rule ends this without time passing: {timer.table.name}"
+            raise EndlessTimersError(msg)
+    elapse(step, left_ms)
+
+
+def due_next(state: Coordinator | Step, within_ms: int) -> list[Timer]:
+    """The timers that share the earliest deadline, if it is not further than `within_ms`."""
+    timers = due(state, within_ms)
+    if len(timers) > 1:
+        first_ms = min(t.left_ms for t in timers)
+        timers = [t for t in timers if t.left_ms == first_ms]
+    return timers
+
+
+def due(state: Coordinator | Step, within_ms: int) -> list[Timer]:
+    """The timers that end within a time."""
+    group, removed_group_join_ms = state.group, state.removed_group_join_ms
+    if group is None:
+        return []
+    timers = [
+        Timer(m.session_left_ms, SESSION_EXPIRES, m)
+        for m in group.members
+        if m.session_left_ms is not None and m.session_left_ms <= within_ms
+    ]
+    timers += [
+        Timer(p.left_ms, PENDING_EXPIRES, p) for p in group.pending if p.left_ms <= within_ms
+    ]
+    timers += [
+        Timer(left_ms, ORPHAN_EXPIRES) for left_ms in group.orphaned_timers if left_ms <= within_ms
+    ]
+    if group.join_timer is not None and group.join_timer.left_ms <= within_ms:
+        timers.append(Timer(group.join_timer.left_ms, JOIN_TIMER))
+    if group.sync_left_ms is not None and group.sync_left_ms <= within_ms:
+        timers.append(Timer(group.sync_left_ms, SYNC_TIMER))
+    if removed_group_join_ms is not None and removed_group_join_ms <= within_ms:
+        timers.append(Timer(removed_group_join_ms, REMOVED_GROUP_JOIN_TIMER))
+    return timers
+
+
+def elapse(step: Step, ms: int) -> None:
+    """Take time off every timer, and off every retention time."""
+    retention.elapse(step, ms)
+    group = step.group
+    _elapse_removed_group(step, ms)
+    if group is None or not ms:
+        return
+    timer, sync_ms = group.join_timer, group.sync_left_ms
+    step.group = group._replace(
+        members=tuple(
+            m if m.session_left_ms is None else m._replace(session_left_ms=m.session_left_ms - ms)
+            for m in group.members
+        ),
+        pending=tuple(p._replace(left_ms=p.left_ms - ms) for p in group.pending),
+        orphaned_timers=tuple(left_ms - ms for left_ms in group.orphaned_timers),
+        join_timer=timer and timer._replace(left_ms=timer.left_ms - ms),
+        sync_left_ms=None if sync_ms is None else sync_ms - ms,
+    )
+
+
+def _elapse_removed_group(step: Step, ms: int) -> None:
+    """Take time off the join timer of a group that was removed: without a group it just ends."""
+    if step.removed_group_join_ms is not None:
+        left_ms = step.removed_group_join_ms - ms
+        step.removed_group_join_ms = None if step.group is None and left_ms <= 0 else left_ms
+
+
+def _waits_for_log(step: Step, member: object) -> bool:
+    """Stop the timer of a static member that rejoined a Stable group and waits for the log."""
+    current = step.existing.member(member.member_id) if isinstance(member, Member) else None
+    if current is None or current.awaiting_join is None or current.is_new:
+        return False
+    step.group = step.existing.with_member(current._replace(session_left_ms=None))
+    return True
+
+
+def _remove(step: Step, member: Member) -> None:
+    current = step.existing.member(member.member_id)
+    if current is not None:
+        remove_member(step, current)
+
+
+_REMOVE: Final = Effect("remove the member and rebalance", _remove)
+SESSION_EXPIRES: Final = table(
+    "A session timer fires",
+    AREA,
+    rule(
+        "time/new-member-expired",
+        "a new member waited too long for its first generation: it is removed",
+        at("", "", "GC:1289", "GMM:6726"),
+        Guard("the member is new", lambda _step, member: member.is_new),
+        _REMOVE,
+    ),
+    rule(
+        "time/session-expired",
+        "no heartbeat of a member arrived within its session timeout: it is removed",
+        at("GC:696", "GC:739", "GC:1289", "GMM:6726"),
+        _REMOVE,
+    ),
+)
+
+
+def _drop_pending(step: Step, pending: Pending) -> None:
+    remove_pending(step, pending.member_id)
+
+
+PENDING_EXPIRES: Final = single(
+    "The timer of a pending member id fires",
+    AREA,
+    "time/pending-expired",
+    "no member joined with a pending member id within the session timeout",
+    at("", "", "GC:1282", "GMM:6716"),
+    Effect("remove the pending member id", _drop_pending),
+)
+
+
+def _drop_orphan(step: Step, _subject: object) -> None:
+    step.group = step.existing._replace(
+        orphaned_timers=step.existing.orphaned_timers[1:]
+    )  # the earliest of them
+
+
+def _rebalance_if_joined(step: Step, _subject: object) -> None:
+    if step.existing.state in {STABLE, COMPLETING}:
+        maybe_prepare_rebalance(step)
+
+
+ORPHAN_EXPIRES: Final = single(
+    "The session timer of a removed member fires",
+    AREA,
+    "time/orphaned-timer-expired",
+    "the session timer of a member that was already removed fires, and a rebalance begins",
+    at("GC:696", "GC:739"),
+    Effect("discard the timer", _drop_orphan),
+    Effect(
+        "prepare a rebalance if the group is Stable or CompletingRebalance", _rebalance_if_joined
+    ),
+)
+
+
+def _unsynced(step: Step) -> list[Member]:
+    return [m for m in step.members if m.unsynced]
+
+
+def _remove_unsynced(step: Step, _subject: object) -> None:
+    late = _unsynced(step)
+    drop_members(step, [m.member_id for m in late])
+    for member in late:
+        drop_instance(step, member.group_instance_id)
+
+
+SYNC_TIMER: Final = table(
+    "The sync timer fires",
+    AREA,
+    rule(
+        "time/syncs-expired",
+        "members that have not synced within the longest rebalance timeout are removed",
+        at("", "", "", "GMM:7152"),
+        Guard("a member has not synced", lambda step, _s: bool(_unsynced(step))),
+        Effect("remove the members that have not synced, static ones too", _remove_unsynced),
+        MAYBE_PREPARE,
+    ),
+    rule(
+        "time/replaced-member-sync-expired",
+        "no SyncGroup arrived from the old id of a static member: a rebalance begins, although "
+        "every member has synced",
+        at("", "", "", "GMM:7150"),
+        MAYBE_PREPARE,
+    ),
+)
+
+
+def _extends(step: Step, _subject: object) -> bool:
+    timer = step.existing.join_timer
+    return timer is not None and step.existing.new_member_added and timer.extension_ms > 0
+
+
+def _extend(step: Step, _subject: object) -> None:
+    """What may still be added shrinks by the round that is over (2.7 DelayedJoin.scala:71).
+
+    A round is never longer than the configured delay.
+    """
+    group = step.existing
+    timer = group.join_timer
+    if timer is None:
+        return
+    round_ms = min(step.config.group_initial_rebalance_delay_ms, timer.extension_ms)
+    step.group = group._replace(
+        new_member_added=False,
+        join_timer=timer._replace(
+            left_ms=round_ms,
+            round_ms=round_ms,
+            extension_ms=max(timer.extension_ms - timer.round_ms, 0),
+        ),
+    )
+
+
+_END_JOIN_PHASE: Final = Effect("end the join phase", lambda step, _s: complete_join(step))
+JOIN_TIMER: Final = table(
+    "The timer of the join phase fires",
+    AREA,
+    rule(
+        "time/rebalance-timeout",
+        "the rebalance timeout ends the join phase",
+        at("DJ:39", "DJ:43", "DJ:44", "GMM:6558"),
+        Guard(
+            "the timer is the rebalance timeout, not the initial delay",
+            lambda step, _s: not (step.existing.join_timer and step.existing.join_timer.initial),
+        ),
+        _END_JOIN_PHASE,
+    ),
+    rule(
+        "time/initial-delay-extended",
+        "another member joined during the initial delay, so it is extended",
+        at("", "", "DJ:69", "GMM:6985"),
+        Guard(
+            "a member joined during the initial delay, and the rebalance timeout permits "
+            "another delay",
+            _extends,
+        ),
+        Effect("extend the initial delay", _extend),
+    ),
+    rule(
+        "time/initial-delay-over",
+        "the initial delay is over and ends the join phase",
+        at("", "", "DJ:81", "GMM:6998"),
+        _END_JOIN_PHASE,
+    ),
+)
+
+
+def _raise_generation(step: Step, _subject: object) -> None:
+    step.group = step.existing._replace(generation_id=step.existing.generation_id + 1)
+
+
+REMOVED_GROUP_JOIN_TIMER: Final = single(
+    "The join timer of a removed group fires",
+    AREA,
+    "time/removed-group-join-timer",
+    "the join timer of a group that a failed append removed fires when an Empty group with the "
+    "same id exists: that group's generation is incremented, and the end of the join phase fails",
+    at("", "", "", "CG:1464"),
+    # The join phase of a group ends from PreparingRebalance only, and the next one of a group with
+    # that id has replaced the timer.
+    Effect("increment the generation of the Empty group (ClassicGroup:1290)", _raise_generation),
+)
+PARTS: Final = (
+    PASS,
+    SESSION_EXPIRES,
+    PENDING_EXPIRES,
+    ORPHAN_EXPIRES,
+    SYNC_TIMER,
+    JOIN_TIMER,
+    REMOVED_GROUP_JOIN_TIMER,
+)
