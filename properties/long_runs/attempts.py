@@ -11,7 +11,7 @@ from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.run import Checks
 
-TRIES: Final = 3  # when an available broker cannot be reached
+TRIES: Final = 3
 RETRY_S: Final = 1.0
 
 

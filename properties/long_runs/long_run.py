@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from time import monotonic
@@ -21,7 +22,7 @@ from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.minimising import minimised
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.tour import Walk
-from groupcheck.properties.long_runs.attempts import DisturbedError, Ran, attempted
+from groupcheck.properties.long_runs.attempts import TRIES, DisturbedError, Ran, attempted
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.long_runs.live_walk import Pace, walk_live
 from groupcheck.properties.long_runs.resume_file import (
@@ -330,18 +331,20 @@ class _LongRun:
         return finding if gone and finding is not None and finding.failure is not None else None
 
     def _once(self, sequence: Sequence) -> Finding | None:
-        """Run a sequence again, until the broker is available all the while."""
+        """Run a sequence again; None if the broker is never available all the while.
+
+        The sequence itself may end the broker each time.
+        """
 
         def attempt(_valid: Callable[[], bool]) -> Ran:
             with self._run.port() as port:
                 return Ran(len(sequence.steps), replay(sequence, port))
 
-        while True:
+        for _ in range(TRIES):
             self._monitor.wait()
-            try:
+            with suppress(DisturbedError):
                 return attempted(self._monitor, attempt).finding
-            except DisturbedError:
-                continue
+        return None
 
     def _sum_up(self) -> None:
         """Add the results of each stage, and the outages, to the result."""

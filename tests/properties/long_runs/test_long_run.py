@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -22,13 +22,18 @@ from groupcheck.model.classic.instances.instance import DELAY
 from groupcheck.model.classic.instances.real_time import AtOnce, real_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.state import Advance
-from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest
+from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest, Request
 from groupcheck.properties.generators.context import SESSION_TIMEOUTS_MS
 from groupcheck.properties.long_runs import attempts, availability
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.long_runs.live_walk import LONGEST_WAIT_MS, Pace
 from groupcheck.properties.long_runs.long_run import long_run
-from groupcheck.properties.long_runs.resume_file import MalformedResumeFileError, ResumeFile
+from groupcheck.properties.long_runs.resume_file import (
+    FOUND,
+    Entry,
+    MalformedResumeFileError,
+    ResumeFile,
+)
 from groupcheck.properties.ports.health_check import HealthCheck, HealthCheckError
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import port_source
@@ -228,6 +233,28 @@ def test_run_resumes_where_it_ended(server: Process, tmp_path: Path) -> None:
     assert (second.sequences, second.steps) == (first.sequences, first.steps)
     assert second.covered_transitions == first.covered_transitions
     assert second.seconds >= second.stages[-1].seconds
+
+
+@pytest.mark.usefixtures("untimed")
+def test_resumed_run_drops_a_finding_whose_replays_end_the_broker_each_time(
+    server: Process, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    resume_file = tmp_path / "run.jsonl"
+    run(server, resume_file=resume_file)
+    header = json.loads(resume_file.read_text().partition("\n")[0])
+    sequence = Sequence("2.7", {}, (Request(1, 0, ListGroupsRequest()),))
+    with ResumeFile(resume_file, {name: header[name] for name in header if name != "run"}) as file:
+        file.add(Entry(0, "walks", 1, FOUND, 0.0, 0.0, sequence=sequence))
+    replays = []
+
+    def disturbed(_monitor: AvailabilityMonitor, attempt: attempts.Attempt) -> NoReturn:
+        replays.append(attempt)
+        raise attempts.DisturbedError(attempts.Ran(1))
+
+    monkeypatch.setattr("groupcheck.properties.long_runs.long_run.attempted", disturbed)
+    result = run(server, resume_file=resume_file)
+    assert (result.findings, result.not_reproduced, result.ended_early) == ([], 1, "")
+    assert len(replays) == attempts.TRIES
 
 
 @pytest.mark.parametrize(
