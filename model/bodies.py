@@ -1,8 +1,7 @@
 """The vocabulary as JSON bodies: Kafka's field names in camelCase, bytes in base64.
 
-The form that the port protocol and the traces share. Encoding writes exactly the fields that the
-version has; decoding accepts what a version leaves out and refuses what does not fit, with the
-path of the field that is wrong.
+The form that the port protocol and the traces share. Encoding writes exactly the fields of the
+version. Decoding accepts missing fields and rejects invalid values, with the path of the field.
 """
 
 from __future__ import annotations
@@ -22,12 +21,12 @@ Json = dict[str, Any]
 Record = TypeVar("Record")
 
 LONGEST_STRING = 2**15 - 1  # bytes of UTF-8: the length on the wire is an int16
-# Numbers in a request are of 32 bits, but for these.
+# Numbers in a request have 32 bits, except these.
 BITS = {"committedOffset": 64, "producerId": 64, "producerEpoch": 16, "retentionTimeMs": 64}
 
 
 class MalformedBodyError(ValueError):
-    """A body does not have the form that its API and version prescribe."""
+    """A body does not match the schema of its API and version."""
 
 
 def camel(name: str) -> str:
@@ -47,7 +46,7 @@ def encode(record: RequestBody | ResponseBody, api_version: int) -> Json:
 
 
 def decode_request(api: str, api_version: int, body: object) -> RequestBody:
-    """The request that a JSON body holds.
+    """The request of a JSON body.
 
     Raises:
         MalformedBodyError: the body does not fit the API at that version.
@@ -60,13 +59,13 @@ def decode_request(api: str, api_version: int, body: object) -> RequestBody:
     _check_sizes(request, api)
     if isinstance(request, kafka.OffsetFetchRequest) and api_version < 2 and request.topics is None:
         # OffsetFetchRequest.json, nullableVersions of Topics.
-        msg = f"{api}.topics: only from version 2 on may it be null"
+        msg = f"{api}.topics: it may be null only from version 2 on"
         raise MalformedBodyError(msg)
     return trim(request, api_version)
 
 
 def decode_response(api: str, api_version: int, body: object) -> ResponseBody:
-    """The response that a JSON body holds; fields the version lacks take their defaults.
+    """The response of a JSON body; fields that the version lacks have their defaults.
 
     Raises:
         MalformedBodyError: the body does not fit the API.
@@ -115,14 +114,14 @@ def check_string(value: object, path: str) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise _refuse(path, "a string that UTF-8 can write", value) from error
+        raise _refuse(path, "a string that can be encoded in UTF-8", value) from error
     if size > LONGEST_STRING:
         raise _refuse(path, f"at most {LONGEST_STRING} bytes", value)
     return text
 
 
 def check_integer(value: object, path: str, bits: int = 32) -> int:
-    """A whole number that fits into so many bits, sign included.
+    """An integer of at most `bits` bits, sign included.
 
     Raises:
         MalformedBodyError: it is none.
@@ -134,7 +133,7 @@ def check_integer(value: object, path: str, bits: int = 32) -> int:
 
 
 def _check_sizes(value: Any, path: str) -> None:
-    """Refuse what no client could write: a number or a string too large for its field."""
+    """Reject numbers and strings that are too large for their fields."""
     if isinstance(value, str):
         check_string(value, path)
     elif isinstance(value, int) and not isinstance(value, bool):
@@ -148,7 +147,7 @@ def _check_sizes(value: Any, path: str) -> None:
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: on one line, and not a long one."""
+    """A value in an error message: one short line."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
 
@@ -197,7 +196,7 @@ _SCALARS: dict[object, Callable[[object, str], Any]] = {
 
 @cache
 def _decoder(hint: Any) -> Callable[[object, str], Any]:
-    """The function that turns a JSON value into what a field's type says."""
+    """The function that converts a JSON value to a field's type."""
     if hint in _SCALARS:
         return _SCALARS[hint]
     if isinstance(hint, UnionType):

@@ -36,7 +36,7 @@ class Reason(NamedTuple):
 
 
 class Reasoned(NamedTuple):
-    """A group transition with its reasons, the most frequent first; it was trace `times` times."""
+    """A group transition with its reasons, the most frequent first; it was taken `times` times."""
 
     arrow: Arrow
     reasons: tuple[Reason, ...]
@@ -70,7 +70,7 @@ class Reasoned(NamedTuple):
         rules = tuple(reason.rule.id for reason in self.reasons)
         tooltip = f"{self.covered:,} of {self.transitions:,} transitions covered"
         if self.times:
-            tooltip += f", trace {counted(self.times, 'time')}"
+            tooltip += f", taken {counted(self.times, 'time')}"
         source, target = map(str, self.arrow)
         return GraphArrow(source, target, rules, self.times or self.covered, self.colour, tooltip)
 

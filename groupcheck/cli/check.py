@@ -159,7 +159,7 @@ def _follow(options: argparse.Namespace) -> int:
         job.wait(query)
     sys.stdout.write(
         f"followed   {came.batches:,} batches: {came.verdicts:,} verdicts, {came.findings:,} "
-        f"findings, {came.quarantined:,} lines quarantined; it can go on\n"
+        f"findings, {came.quarantined:,} lines quarantined; it can be resumed\n"
     )
     return DIVERGES if came.findings else CONFORMS
 

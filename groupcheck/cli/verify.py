@@ -155,7 +155,7 @@ def _source(options: argparse.Namespace) -> PortSource:
     from groupcheck.properties.unsupported import UnknownNameError, matching, skip
 
     grace_ms = options.grace_ms
-    if options.sequences:  # a broker takes longer to read a request when many run at once
+    if options.sequences:  # a broker takes longer to read a request while many sequences run
         grace_ms = max(grace_ms, LONG_RUN_GRACE_MS)
     tolerances = Tolerances(options.late_ms, answer_ms=options.answer_ms, grace_ms=grace_ms)
     # `interruptible`, because the programs of some brokers are downloaded here.
@@ -200,14 +200,14 @@ def _known(path: Path | None, profile: str) -> tuple[KnownDeviation, ...]:
 def _action(options: argparse.Namespace) -> str:
     """The action that an error of the operating system ends."""
     files = [each for each in (options.resume, options.record) if each is not None]
-    return f"keep the run in {' or '.join(map(str, files))}" if files else f"verify {options.port}"
+    return f"store the run in {' or '.join(map(str, files))}" if files else f"verify {options.port}"
 
 
 @contextmanager
 def _recording(
     source: PortSource, options: argparse.Namespace
 ) -> Iterator[Callable[[Checks], None]]:
-    """What records each test of a run, if they are to be recorded."""
+    """The recorder of the tests of a run, if they are recorded."""
     if options.record is None:
         yield lambda _checks: None
         return
@@ -256,7 +256,7 @@ def _verification(  # noqa: PLR0913, PLR0917 - the parts of one run
 
 
 def _add_coverage(path: Path, before: Covered, now: Covered, status: int) -> tuple[str, ...]:
-    """Add coverage to a file. Returns the parts of the file that another model had written."""
+    """Add coverage to a file. Returns the ignored parts of the file, which are of another model."""
     from groupcheck.properties.coverage.covered import merged
 
     together = merged([("this run", now), (str(path), before)])

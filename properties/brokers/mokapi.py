@@ -69,7 +69,7 @@ def _launch(programs: Supervised, settings: Mapping[str, int], interrupted: Even
     address = ("127.0.0.1", free_port())
     api = API.format(
         port=address[1],
-        # It takes 0 for its default, which for the initial delay is 3,000.
+        # It replaces 0 by its default, which is 3,000 for the initial delay.
         settings=", ".join(f"{name}: {value or 1}" for name, value in settings.items()),
         topics=", ".join(f"{topic}: {{}}" for topic in (TOPIC, OTHER_TOPIC)),
     )
@@ -97,7 +97,7 @@ def _downloaded(report: Callable[[str], None]) -> Path:
         (archive,) = packed.iterdir()
         digest = base64.b64encode(hashlib.sha512(archive.read_bytes()).digest()).decode()
         if digest != INTEGRITY:
-            msg = f"Mokapi cannot be downloaded: {PACKAGE} is not the file that it should be"
+            msg = f"Mokapi cannot be downloaded: {PACKAGE} has a wrong hash"
             raise PortUnavailableError(msg)
         with tarfile.open(archive) as files:
             files.extract(PROGRAM.as_posix(), folder)
@@ -108,7 +108,7 @@ def _downloaded(report: Callable[[str], None]) -> Path:
 
 def _missing() -> str | None:
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
-        return f"there is none for {sys.platform} on {platform.machine()}"
+        return f"there is no build for {sys.platform} on {platform.machine()}"
     trial = output(sys.executable, isolated.__file__, "0", sys.executable, "--version")
     if not trial.startswith("Python"):
         return "it listens on all interfaces, and no network namespace can be made for it"

@@ -84,5 +84,5 @@ def _missing() -> str | None:
     if (cache_folder() / _name()).is_dir():
         return None
     if sys.platform not in {"linux", "darwin"} or platform.machine() not in MACHINES:
-        return f"there is none for {sys.platform} on {platform.machine()}"
+        return f"there is no build for {sys.platform} on {platform.machine()}"
     return None if importlib.util.find_spec("pip") else "this Python has no pip"

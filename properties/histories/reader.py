@@ -1,9 +1,9 @@
 """The reader of recordings: the events of each group, line by line.
 
-`check`, `replay FILE` and `history` read recordings with it. It reads a file from the beginning to
-the end, because time adds up and a response refers to a request before it. Memory grows with the
-groups of a session and with the requests that have no response yet, not with the file. A group gets
-what happens to the coordinator (time, held appends, faults) with its own next event.
+`check`, `replay FILE` and `history` read recordings with it. It reads a file from start to end,
+because times are relative and a response refers to an earlier request. Memory grows with the groups
+of a session and its unanswered requests, not with the file. A group gets the coordinator's events
+(time, held appends, faults) with its own next event.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from groupcheck.properties.histories.lines import (
 from groupcheck.properties.sequence import MalformedTraceError, header
 
 Row = dict[str, Any]
-# Why the state of a group that the coordinator found in its log is unknown.
-BEFORE: Final = "it was there before the recording began"
+# Why the state of a group that the coordinator loaded from its log is unknown.
+BEFORE: Final = "it existed before the recording began"
 MOST_MS: Final = 2**53  # that a JSON number represents exactly
 MOST_ID: Final = 2**63 - 1
 
@@ -158,7 +158,7 @@ class RecordingReader:
 
 
 class _Ids:
-    """The request ids of a session: most are consecutive, so one number stands for nearly all."""
+    """The request ids of a session; most are consecutive, so one number represents nearly all."""
 
     def __init__(self) -> None:
         self._below = 0

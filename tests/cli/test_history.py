@@ -65,7 +65,7 @@ tolerances: a timer may fire up to 1000 ms late, never early; an answer that is 
 def test_a_rejected_history_prints_the_longest_order_and_the_allowed_responses(
     history: Callable[..., Any],
 ) -> None:
-    # The second member joins while the first beats; whichever comes first, it is no error 22.
+    # The second member joins while the first sends a heartbeat; neither order gives error 22.
     lines = (OPEN, *ALONE, heartbeat(2, 200.5), join(3, 201), response(2, 203, {"errorCode": 22}))
     assert history(lines, "--late-ms=0") == (
         1,
@@ -161,7 +161,7 @@ def test_a_group_that_existed_before_is_not_checked(history: Callable[..., Any])
     before = {**OPEN, "groups": ["g"]}
     found, out, _ = history((before, *ALONE, heartbeat(2, 300)))
     assert found == 0
-    assert "group 'g': it was there before" in out
+    assert "group 'g': it existed before" in out
 
 
 BAD_LINES = [

@@ -78,7 +78,7 @@ DONE: Final[Mapping[str, Any]] = {
     "engine": "spark",
     "events_checked": 70,
     "findings": (),
-    "reasons": (("it was there before", 1),),
+    "reasons": (("it existed before", 1),),
     "transitions_covered": 12,
     "transitions_explored": 30,
     "explored_and_covered": 10,
@@ -309,9 +309,9 @@ def test_a_check_has_its_groups_in_every_format(
     )
     assert "rejected   group 'g2' at a.log:2: \\x1b\n" in converted.printed
     assert "9 groups, 2 rejected" in converted.badge
-    assert 'message="it was there before"' in converted.junit
+    assert 'message="it existed before"' in converted.junit
     assert "<strong>g1</strong>: 1 rebalances in 900 ms" in converted.html
-    assert "it was there before" in converted.html
+    assert "it existed before" in converted.html
     assert len(list((tmp_path / "out").iterdir())) == 5
 
 
@@ -325,7 +325,7 @@ def test_checks_are_merged_and_compared_with_a_baseline(
     both = read(tmp_path / "both.json")
     assert both.verdict == "18 groups: 12 accepted, 3 rejected, 2 undecided"
     assert both.check
-    assert both.check.reasons == {"it was there before": 2}
+    assert both.check.reasons == {"it existed before": 2}
     assert both.check.transitions_covered is None
     assert both.check.read == {name: 2 * number for name, number in Read()._asdict().items()}
     assert len(both.findings) == 2

@@ -23,7 +23,7 @@ PROFILES = ("2.7", "4.1")
 
 
 def verdict(replay: Replay) -> dict[str, Any]:
-    """What is said of the history."""
+    """The verdict on a history."""
     return next(row for name, row in replay.end() if name == "verdict")
 
 
@@ -60,19 +60,19 @@ def test_an_allowed_history_is_not_rejected_after_a_gap(profile: str) -> None:
 
 
 def middle(profile: str, seed: int, begin: int) -> list[Event]:
-    """The events of a group in production, but for the first."""
+    """The events of a group in production, without the first ones."""
     rows = as_events(Production(Random(seed), profile).go(3_000)[begin:], profile)
     header = {**json.loads(rows[0].body or ""), "before": True}
     return [rows[0]._replace(body=json.dumps(header)), *rows[1:]]
 
 
 def since(reason: str) -> int:
-    """From which line on it is checked."""
+    """The first line that is checked."""
     return int(reason.split("from line ")[1].split(maxsplit=1)[0])
 
 
 def spoilt(rows: list[Event], random: Random) -> tuple[list[Event], int]:
-    """The rows with one error that the group never gives here, and its line."""
+    """The rows with one response changed to an error that is not allowed there, and its line."""
     good = [
         n
         for n, row in enumerate(rows)
@@ -112,7 +112,7 @@ def test_a_version_whose_timers_outlive_members_is_undecided() -> None:
     row = checked(middle("0.10.2", 1, 300))
     assert (row["verdict"], row["reason"]) == (
         "undecided",
-        "it was there before the recording began",
+        "it existed before the recording began",
     )
 
 

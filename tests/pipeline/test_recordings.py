@@ -186,7 +186,7 @@ def test_a_last_line_that_is_torn_may_have_been_an_answer(tmp_path: Path) -> Non
     [
         (
             [OPEN.replace(b"}\n", b',"groups":["g"]}\n'), ASK % 1, ANSWER % 1],
-            "it was there before the recording began",
+            "it existed before the recording began",
         ),
         ([OPEN, ASK % 1], "the group has no response: a trace, for groupcheck replay FILE PORT"),
         ([OPEN, b'{"type":"fault","fault":"crash"}\n', ASK % 1, ANSWER % 1], None),

@@ -35,7 +35,7 @@ from groupcheck.pipeline.streaming.workers import BatchSettings, arrived, follow
 
 Rows = dict[str, list[str]]
 VIOLATIONS = 3
-LONG_S = 300  # that a test waits for Spark on a busy machine
+LONG_S = 300  # how long a test waits for Spark on a busy machine
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def _together(*parts: Rows) -> dict[str, list[str]]:
 
 
 def _whole(row: str) -> str:
-    """The row but for what a check of all at once leaves out of the recording of a finding."""
+    """The row without the parts of a finding's recording that a check of the whole input omits."""
     result = json.loads(row)
     return json.dumps(
         {k: v for k, v in result.items() if k not in {"recording", "omitted", "trace"}}
@@ -110,7 +110,7 @@ def test_batches_have_the_rows_of_one_check_even_if_each_is_repeated(
     result = []
     for number, part in enumerate(_parts(events, 5)):
         first = _followed(tmp_path, number, part)
-        again = _followed(tmp_path, number, part)  # killed before Spark noted that it was done
+        again = _followed(tmp_path, number, part)  # killed before Spark recorded the batch as done
         assert first == again
         result.append(again)
     result.append(_followed(tmp_path, 5, events.slice(0, 0), idle_s=0))
@@ -119,7 +119,7 @@ def test_batches_have_the_rows_of_one_check_even_if_each_is_repeated(
     assert len(expected["finding"]) == VIOLATIONS
     assert _transitions(together) == _transitions(expected)
     assert together == expected
-    assert any("finding" in part for part in result[:-1])  # at once, not when all is over
+    assert any("finding" in part for part in result[:-1])  # at once, not at the end
     assert len(list((tmp_path / "0000").iterdir())) <= 2
 
 
@@ -214,14 +214,14 @@ def _ends_in_a_line(process: subprocess.Popen[str], status: set[int]) -> None:
     out, err = process.communicate(timeout=LONG_S)
     assert process.returncode in status, (out, err)
     assert out.startswith("followed   ")
-    assert out.endswith("it can go on\n")
+    assert out.endswith("it can be resumed\n")
     assert out.count("\n") == 1
     assert all(line.startswith("groupcheck: finding: ") for line in err.splitlines())
 
 
 @contextmanager
 def _following(command: list[str]) -> Iterator[subprocess.Popen[str]]:
-    """Follow, in a process of its own; nothing of it is left behind."""
+    """Follow in a separate process, which is cleaned up afterwards."""
     quick = "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
     process = subprocess.Popen(
         [sys.executable, "-m", "groupcheck", *command, "--master", "local[2]", "--conf", quick],
@@ -266,7 +266,7 @@ def test_logs_and_segments_are_quarantined(name: str) -> None:
 
 
 def _written(report: Path) -> Rows:
-    """The rows of all tables, as the kernels tell them."""
+    """The rows of all tables that the kernels return."""
     found: Rows = {}
     for column, name in WRITTEN.items():
         for part in sorted(report.glob(f"{name}/batch=*")):

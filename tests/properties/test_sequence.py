@@ -1,4 +1,4 @@
-"""Sequences: the same to every port, and the same after the way to a file and back."""
+"""Sequences: the same for every port, and unchanged after a round trip through a file."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         ),
         (
             [HEADER, _request("OffsetFetch", 1, '{"groupId":"group","topics":null}')],
-            "t:2: OffsetFetch.topics: only from version 2 on may it be null",
+            "t:2: OffsetFetch.topics: it may be null only from version 2 on",
         ),
         ([HEADER, _request("Heartbeat", 4, _heartbeat(1), "true")], "t:2: id: expected an integer"),
         ([HEADER, _request("Heartbeat", 4, _heartbeat(1), "-1")], "t:2: id: expected at least 0"),
@@ -209,7 +209,7 @@ COMMIT = '{"groupId":"group","topics":[{"name":"t","partitions":[%s]}]}'
         ([HEADER, _request("Heartbeat", 4, _heartbeat("false"))], "expected an integer, got False"),
         (
             [HEADER, _request("Heartbeat", 4, _heartbeat(1, r'"\ud800"'))],
-            r"t:2: Heartbeat.memberId: expected a string that UTF-8 can write, got '\\ud800'",
+            r"Heartbeat.memberId: expected a string that can be encoded in UTF-8, got '\\ud800'",
         ),
         (
             [HEADER, _request("Heartbeat", 4, _heartbeat(1, f'"{"m" * 2**15}"'))],

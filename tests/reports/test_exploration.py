@@ -124,7 +124,7 @@ def test_errors_come_last_and_replace_the_lines_that_they_contradict(
     wrong = first._replace(unreachable=3, group_graph=group_graph)
     said = summary(exploration._replace(spaces=[wrong]), [])
     assert "ERROR      3 transitions of membership cannot be reached" in said
-    assert "ERROR      Kafka has no arrow absent -> CompletingRebalance" in said
+    assert "ERROR      Kafka has no group transition absent -> CompletingRebalance" in said
     assert "absent -> CompletingRebalance  " in said
     assert "\nreached" not in said
     assert "\ngroup    " not in said

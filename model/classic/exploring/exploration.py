@@ -1,4 +1,4 @@
-"""Several model instances of a profile, explored one after the other, and what they show."""
+"""Explores several model instances of a profile in turn, and summarises them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Witness(NamedTuple):
 
 
 class Explored(NamedTuple):
-    """One state space: the figures that TLC reports, and the properties of its graph.
+    """One state space: the statistics that TLC reports, and the properties of its graph.
 
     `digest` is the digest of its states (see `fingerprint`). No path leads to the `unreachable`
     transitions; a path to any other has at most `longest_witness` steps. `components` are None
@@ -91,7 +91,7 @@ class Exploration(NamedTuple):
 
     @property
     def errors(self) -> list[str]:
-        """What is wrong with the model, in words."""
+        """The errors of the model, as sentences."""
         group_graph = self.group_graph
         found = [
             f"{space.unreachable} transitions of {space.name} cannot be reached"
@@ -104,9 +104,9 @@ class Exploration(NamedTuple):
             for space in self.spaces
             if space.group_graph.inconsistent
         ]
-        found += [f"Kafka has no arrow {arrow}" for arrow in group_graph.unexpected]
+        found += [f"Kafka has no group transition {arrow}" for arrow in group_graph.unexpected]
         if self.whole:
-            found += [f"no transition takes the arrow {arrow}" for arrow in group_graph.missing]
+            found += [f"the model has no group transition {arrow}" for arrow in group_graph.missing]
             found += [f"no transition applies the rule {rule}" for rule in self.unreached]
         return found
 
@@ -129,7 +129,7 @@ def run(
         started = time.monotonic()
         space = _explore(settings, name, instance, progress(f"exploring {name}", None))
         seconds = time.monotonic() - started
-        progress(f"looking at the graph of {name}", None)
+        progress(f"analysing the graph of {name}", None)
         graph = StateGraph(space)
         found.append(_explored(name, graph, seconds))
         if settings.witness is not None:
@@ -229,6 +229,6 @@ def _witness(rule: str, name: str, graph: StateGraph) -> Witness | None:
 
 
 def shorter(one: Witness | None, other: Witness | None) -> Witness | None:
-    """The witness of fewer steps, if there is one at all."""
+    """The shorter of two witnesses, if any."""
     known = [witness for witness in (one, other) if witness is not None]
     return min(known, key=lambda witness: len(witness.steps), default=None)

@@ -94,7 +94,7 @@ def test_group_that_existed_before_the_recording_is_not_checked(tmp_path: Path) 
             assert commit(wire, "g", 1) == 0
     checked = server.checked()
     assert checked.finding is None
-    assert checked.cut == ("group 'g': it was there before the recording began",)
+    assert checked.cut == ("group 'g': it existed before the recording began",)
 
 
 def test_expired_offsets_are_removed_while_the_server_runs(tmp_path: Path) -> None:

@@ -146,7 +146,7 @@ def test_failed_build_is_reported_in_one_line(machine: Callable[[str, str], None
 def test_tansu_is_not_for_every_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     assert _why_not("tansu") is None
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert _why_not("tansu") == f"there is none for {sys.platform} on riscv64"
+    assert _why_not("tansu") == f"there is no build for {sys.platform} on riscv64"
 
 
 def test_failed_download_of_tansu_is_reported_in_one_line(
@@ -180,14 +180,14 @@ def test_mokapi_needs_npm_and_a_network_namespace(
         " and no network namespace can be made for it"
     )
     monkeypatch.setattr(platform, "machine", lambda: "riscv64")
-    assert _why_not("mokapi") == "there is none for linux on riscv64"
+    assert _why_not("mokapi") == "there is no build for linux on riscv64"
 
 
 @pytest.mark.usefixtures("linux")
 def test_download_with_another_hash_is_refused(machine: Callable[[str, str], None]) -> None:
     machine("npm", '[ "$1" = --version ] && echo 10.8.2 && exit; echo other > package.tgz')
     assert _refusal("mokapi") == (
-        "Mokapi cannot be downloaded: @go-mokapi/linux-x64@0.52.0 is not the file that it should be"
+        "Mokapi cannot be downloaded: @go-mokapi/linux-x64@0.52.0 has a wrong hash"
     )
     assert [p.suffix for p in cache_folder().iterdir()] == [".lock"]
 

@@ -288,7 +288,7 @@ def test_invalid_combinations_of_options_are_refused(
     assert main(["verify", port, f"--resume={path}"]) == 2
     assert "--resume needs --sequences" in capsys.readouterr().err
     assert main(["verify", port, "--sequences=1", f"--resume={tmp_path}"]) == 2
-    assert f"cannot keep the run in {tmp_path}" in capsys.readouterr().err
+    assert f"cannot store the run in {tmp_path}" in capsys.readouterr().err
 
 
 def test_health_check_fails_when_the_server_has_ended(server: Process) -> None:
