@@ -1,4 +1,4 @@
-"""The pages on brokers: a comparison, minor versions of Kafka, and a page on each of some."""
+"""The pages on brokers: a comparison, the minor versions of Kafka, and pages on single brokers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ APIS: Final[Mapping[str, str]] = {
     "offset-delete": "OffsetDelete",
     "rebalance": "Rebalances",
     "time": "Timers",
-    "log": "What is stored",
+    "log": "Log records",
 }
 
 SHOWN_STEPS: Final = 6
@@ -36,8 +36,8 @@ SHOWN_STEPS: Final = 6
 COMPARED: Final = """\
 # Brokers compared
 
-How real coordinators behave, each checked against the profile that the table names. The page is for
-readers who choose a test double or write a port. `python bench/brokers.py run` runs the brokers
+This page compares real coordinators, each checked against the profile in the table. Use it to
+choose a test double or to write a port. `python bench/brokers.py run` runs the brokers
 ([long runs](long-runs.md)), and `python bench/brokers.py compared` writes this page.
 
 """
@@ -45,28 +45,27 @@ readers who choose a test double or write a port. `python bench/brokers.py run` 
 BY_API: Final = """
 ## Rules by API
 
-*15 of 23* means that the version of the broker has 23 rules of the API that the runs reach, and
-that the broker applied 15 of them as Kafka does. *differ* counts the rules with a finding. The
-others were not observed with certainty, or cannot be tested over the wire. A dash means that the
-version has no such rule.
+*15 of 23*: the runs reach 23 rules of the API in the version of the broker, and the broker applied
+15 of them like Kafka. *differ* counts the rules with a finding. The others were not observed with
+certainty, or cannot be tested over the wire. A dash: the version has no such rule.
 
 """
 
 FINDINGS: Final = f"""
 ## Findings
 
-Each finding has the [rule](rules.md) of Kafka that the broker does not follow, its shortest
-sequence, without metadata and timeouts, and the difference at its last step. A sequence of more
-than {SHOWN_STEPS} steps has its last {SHOWN_STEPS} only. The sequences of coordinators other than
-Kafka were replayed on Kafka of the same version, which answered as expected each time{{but}}.
-`groupcheck replay` shows all the details of a sequence that a run has saved.
+Each finding has the [rule](rules.md) of Kafka that the broker violates, its shortest sequence,
+without metadata and timeouts, and the difference at the last step. Only the last {SHOWN_STEPS}
+steps of a sequence are shown. The sequences of other coordinators were replayed on Kafka of the
+same version, which gave every expected answer{{but}}. `groupcheck replay`
+prints a saved sequence in full.
 """
-# What a line leaves out of a step: the metadata of a JoinGroup, and its timeouts.
+# The parts of a step that a line omits: the metadata and timeouts of a JoinGroup.
 DETAILS: Final = re.compile(r" \(session timeout [^)]*\)|,? offering (?!no protocol).*$")
 
 
 class Found(NamedTuple):
-    """A finding: the rule it is against, its text, and what Kafka answers to its sequence."""
+    """A finding: the rule it violates, its text, and Kafka's answers to its sequence."""
 
     finding_id: str
     rule: str
@@ -137,7 +136,7 @@ def _runs(columns: Sequence[Column]) -> str:
         cells = {
             "port": f"`{column.port}`",
             "checked against": kept["kafka"],
-            "on": kept["date"],
+            "date": kept["date"],
             "sequences": f"{kept['sequences']:,}",
             "steps": f"{kept['steps']:,}",
             "transitions covered": f"{covered:,} of {total:,}",
@@ -145,7 +144,7 @@ def _runs(columns: Sequence[Column]) -> str:
             "not reproduced": f"{kept['findings_not_reproduced']:,}",
             "time": f"{kept['seconds'] / 60:.0f} min",
             "findings": str(len(column.found)),
-            "more findings that Kafka shares": _own(column),
+            "findings shared with Kafka": _own(column),
             "findings with a known cause": _explained(column),
         }
         for name, cell in cells.items():
@@ -161,11 +160,11 @@ def _own(column: Column) -> str:
 
 def _explained(column: Column) -> str:
     causes = [found.cause for found in column.found if found.cause]
-    return f"{len(causes)}, by {counted(len(set(causes)), 'cause')}" if causes else ""
+    return f"{len(causes)} ({counted(len(set(causes)), 'cause')})" if causes else ""
 
 
 def _rules(columns: Sequence[Column]) -> str:
-    """For each API, how many rules each broker applied, and in how many it differs."""
+    """For each API, the number of rules that each broker applied, and of those where it differs."""
     seen = {rule for column in columns for rule in column.kept["rules"]}
     seen |= {found.rule for column in columns for found in column.found}
     known = dict.fromkeys(name for column in columns for name in column.rules if name in seen)
@@ -178,7 +177,7 @@ def _rules(columns: Sequence[Column]) -> str:
 
 
 def _count(column: Column, names: Sequence[str]) -> str:
-    """Of these rules, how many a broker applied, and in how many it differs."""
+    """The number of these rules that a broker applied, and of those where it differs."""
     known = [name for name in names if name in column.rules]
     if not known:
         return "-"
@@ -213,7 +212,7 @@ first, then transactions and static members; random walks use all of them.
 """
 MINOR_COLUMNS: Final = (
     *("version", "release", "started with", "profile"),
-    *("on", "sequences", "steps", "covered", "findings", "unexplained"),
+    *("date", "sequences", "steps", "covered", "findings", "unexplained"),
 )
 CHANGE_COLUMNS: Final = ("profile", "differs from 2.7", "Kafka", "source")
 PROFILES: Final = """
@@ -290,7 +289,7 @@ def _versions(cause: str, runs: Iterable[MinorRun]) -> str:
 ANSWER_MS: Final = 2_000
 TIME_S: Final = 600
 BY_HAND: Final = "## Checked in the source"
-# About each broker that has a page of its own, before its findings.
+# The introductions of the pages on single brokers.
 ABOUT: Final[Mapping[str, str]] = {
     "tansu": """\
 # Tansu
@@ -319,7 +318,7 @@ it against profile 2.7, since it supports JoinGroup 7. Mokapi listens on all int
 in a network namespace of its own.
 
 Mokapi reports no settings. groupcheck sets two of them in its AsyncAPI file and assumes the others.
-Mokapi takes an initial delay of 0 for its default of 3 s, so groupcheck sets 1 ms. In responses
+Mokapi replaces an initial delay of 0 by its default of 3 s, so groupcheck sets 1 ms. In responses
 with an error Mokapi sends null for strings that Kafka's definition does not allow to be null, such
 as the leader in JoinGroup; groupcheck reads them as empty.
 """,
@@ -327,16 +326,16 @@ as the leader in JoinGroup; groupcheck reads them as empty.
 
 
 def broker_page(name: str, result: ResultRecord, before: str = "") -> str:
-    """Return the page on a broker; it keeps what the page before said by hand."""
+    """Return the page on a broker, with the handwritten part of its earlier version."""
     covered = f"{result.covered:,} of {result.transitions:,}"
     counts = [each.transitions for each in result.instances]
     tried = result.covered + sum(each.ambiguous + each.diverged for each in counts)
     possible = result.supported - sum(each.not_observed for each in counts)
     facts = {
         "checked against": result.kafka,
-        "covered of the model with the deviations below": covered,
+        "transitions covered, with the deviations below": covered,
         "sequences, steps": f"{result.sequences:,}, {result.steps:,}",
-        "tried of those that it supports and its choices lead to": f"{tried:,} of {possible:,}",
+        "tried of the supported and reachable ones": f"{tried:,} of {possible:,}",
         "findings": f"{len(result.findings)}",
         "not supported": ", ".join(result.unsupported) or "nothing",
         "assumed": ", ".join(result.assumed_defaults) or "nothing",

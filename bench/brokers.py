@@ -68,13 +68,13 @@ from groupcheck.reports.verification_record import result_record
 from support.session_twice import explains
 
 ROOT: Final = Path(__file__).parents[1]
-# The ports, and what the columns are called.
+# The ports, and the titles of their columns.
 PORTS: Final[Mapping[str, str]] = {
     "kafka:4.1": "Kafka 4.1",
     "kafka:2.7": "Kafka 2.7",
     "kafka:0.10.2": "Kafka 0.10.2",
-    "serve": "this project's, as 2.7",
-    "serve:4.1": "this project's, as 4.1",
+    "serve": "groupcheck serve, 2.7",
+    "serve:4.1": "groupcheck serve, 4.1",
     "kfake": "kfake",
     "librdkafka-mock": "librdkafka's mock",
 }
@@ -83,10 +83,10 @@ KAFKA: Final[Mapping[str, str]] = {n: f"kafka:{n}" for n in ("4.1", "2.7", "0.10
 SET: Final = ("group.initial.rebalance.delay.ms", "group.min.session.timeout.ms")
 # Known causes of Kafka's own findings: the port, words in the finding's text, and the cause.
 KAFKA_14422: Final = (
-    "Kafka's own bug, [KAFKA-14422](https://issues.apache.org/jira/browse/KAFKA-14422), fixed"
+    "a bug of Kafka, [KAFKA-14422](https://issues.apache.org/jira/browse/KAFKA-14422), fixed"
     " later: the response to a leader that joins at a version below 5 cannot contain static"
     " members, since `JoinGroupResponse.json` does not mark their group.instance.id as ignorable."
-    " It fails, and the responses after it are never sent"
+    " The response fails, and the later ones are never sent"
 )
 NOT_YET_WRITTEN: Final = (
     "Kafka answers a JoinGroup with MEMBER_ID_REQUIRED before the record of the new group is"
@@ -95,25 +95,25 @@ NOT_YET_WRITTEN: Final = (
     " cannot be injected into a broker"
 )
 TIMED_OUT_TWICE: Final = (
-    "Kafka's own bug, fixed by [KAFKA-7824](https://issues.apache.org/jira/browse/KAFKA-7824) in"
+    "a bug of Kafka, fixed by [KAFKA-7824](https://issues.apache.org/jira/browse/KAFKA-7824) in"
     " 2.2: a session that starts twice in one millisecond has two timers. When the second one"
     " fires, the coordinator does not check whether the member still exists"
-    " (`GroupCoordinator.scala:737`), and starts an unneeded rebalance. With a second timer the"
-    " whole observation is allowed"
+    " (`GroupCoordinator.scala:737`), and starts an unneeded rebalance. With a second timer"
+    " the model allows the whole observation"
 )
 KAFKA_15755: Final = (
-    "Kafka's own bug, fixed by [KAFKA-15755](https://issues.apache.org/jira/browse/KAFKA-15755) in"
+    "a bug of Kafka, fixed by [KAFKA-15755](https://issues.apache.org/jira/browse/KAFKA-15755) in"
     " 3.5.2: an error of a whole LeaveGroup has no members, and `LeaveGroupResponse.java` expects"
     " exactly one before version 3"
 )
 PULL_7708: Final = (
-    "Kafka's own bug, fixed by [pull request 7708](https://github.com/apache/kafka/pull/7708) in"
+    "a bug of Kafka, fixed by [pull request 7708](https://github.com/apache/kafka/pull/7708) in"
     " 2.5: Kafka fails at a pending member id with a group.instance.id, and then at the response,"
-    " since `JoinGroupRequest.getErrorResponse` knows no version 6 (`JoinGroupRequest.java:147`)"
+    " since `JoinGroupRequest.getErrorResponse` lacks version 6 (`JoinGroupRequest.java:147`)"
 )
 KAFKA_10284: Final = (
-    "Kafka's own bug, fixed by [KAFKA-10284](https://issues.apache.org/jira/browse/KAFKA-10284) in"
-    " 2.6.1: a static member comes back without the protocol of the group. Kafka fails when it"
+    "a bug of Kafka, fixed by [KAFKA-10284](https://issues.apache.org/jira/browse/KAFKA-10284) in"
+    " 2.6.1: a static member rejoins without the protocol of the group. Kafka fails when it"
     " stores the assignments (`MemberMetadata.scala:84`), and then at the response"
 )
 # The versions with KAFKA-14422, which 3.3.2 fixes; 2.4 ignores the field.
@@ -189,7 +189,7 @@ def record_tests(spec: str, sequences: int) -> bool:
 
 
 def _rule(finding: Finding) -> str:
-    """Return the rule that a finding is against: the rule that Kafka applies."""
+    """Return the rule that a finding violates: the rule that Kafka applies."""
     if finding.reason:
         return finding.reason
     applied = finding.allowed[0].applied if finding.allowed else ()

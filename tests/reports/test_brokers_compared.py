@@ -44,7 +44,7 @@ def test_a_row_has_how_many_rules_of_an_api_each_broker_applies() -> None:
     assert "| JoinGroup | 1 of 1 | - | 0 of 1 |\n" in text
     assert "| Heartbeat | 1 of 1 | 0 of 1 | 0 of 1, 1 differ |\n" in text
     assert "| transitions covered | 9 of 15 | 9 of 15 | 9 of 15 |\n" in text
-    assert "| more findings that Kafka shares |  |  | 0 |\n" in text
+    assert "| findings shared with Kafka |  |  | 0 |\n" in text
     assert "SyncGroup" not in text
 
 
@@ -52,7 +52,7 @@ def test_a_finding_that_kafka_shares_is_counted_apart() -> None:
     found = Found("0123abcd", "heartbeat/alive", "a title", "A text.\n", SHARED)
     text = compared_page([column("Double", "2.7", found, rules=("heartbeat/alive",))])
     assert "| findings | 0 |\n" in text
-    assert "| more findings that Kafka shares | 1 |\n" in text
+    assert "| findings shared with Kafka | 1 |\n" in text
     assert "0123abcd" not in text
 
 
@@ -72,7 +72,7 @@ def test_finding_has_a_line_with_its_shortest_sequence_and_known_cause() -> None
     assert f"| 00000001 | `join/no-group` | {steps} | a \\| title |\n" in text
     assert f"| 00000002 |  | {steps} | a \\| title |\n" in text
     assert "\nKnown cause of 00000001, 00000002: an old bug.\n" in text
-    assert "| 2, by 1 cause |" in text
+    assert "| 2 (1 cause) |" in text
     assert "### B" not in text
 
 
