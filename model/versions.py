@@ -1,4 +1,4 @@
-"""What each version of an API carries: since when a field exists, and a record cut to a version."""
+"""The fields of each version of an API: trims a record to a version."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupcheck.model import vocabulary as kafka
 R = TypeVar("R")
 
 # The version of its API from which a field is on the wire (Kafka's message definitions,
-# "versions" of each field). Fields not listed are in every version the profiles speak.
+# "versions" of each field). Fields not listed are in every version of the profiles.
 FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
     kafka.JoinGroupRequest: {"rebalance_timeout_ms": 1, "group_instance_id": 5},
     kafka.JoinGroupResponse: {"protocol_type": 7, "skip_assignment": 9},
@@ -37,7 +37,7 @@ FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
     kafka.ListedGroup: {"group_state": 4, "group_type": 5},
 }
 
-# And the last one, where newer versions have it no more.
+# The last version with a field that newer ones lack.
 FIELD_UNTIL: Final[dict[type, dict[str, int]]] = {
     kafka.OffsetCommitRequest: {"retention_time_ms": 4}
 }
@@ -91,7 +91,7 @@ def record_in(hint: object) -> type | None:
 
 @cache
 def _trimmer(cls: type[Any], version: int) -> Callable[[Any], Any] | None:
-    """How records of `cls` are trimmed to `version`; None where nothing is to be done."""
+    """The function that trims records of `cls` to `version`; None if nothing changes."""
     reset = {
         field: cls._field_defaults.get(field)
         for field in FIELD_SINCE.get(cls, {})
@@ -118,10 +118,10 @@ def _trimmer(cls: type[Any], version: int) -> Callable[[Any], Any] | None:
 
 
 def trim(record: R, api_version: int) -> R:
-    """The record as version `api_version` of its API carries it.
+    """The record with the fields of version `api_version` of its API.
 
-    Fields the version lacks have their default; where an older version says the same thing
-    elsewhere (LeaveGroup's single error, JoinGroup's single timeout) it is said there.
+    Fields that the version lacks have their defaults. A value that an older version has in another
+    field (LeaveGroup's error, JoinGroup's timeout) moves there.
     """
     cls: Any = type(record)
     trimmer = _trimmer(cls, api_version)

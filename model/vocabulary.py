@@ -1,10 +1,10 @@
-"""Kafka's words: states, error codes, requests, responses and inner views as typed records.
+"""Kafka's vocabulary: states, error codes, requests, responses and inner views as typed records.
 
-This is all that the model and the implementation share, so it holds names and shapes
-only: no rule of the coordinator belongs here. Records are version-independent; `versions` knows
-what each version of an API carries. Field names are those of Kafka's message
-definitions (`clients/src/main/resources/common/message/*.json`) in snake case; times are in
-milliseconds, metadata and assignments are opaque bytes.
+This is all that the model and the implementation share: record types, and no rule of the
+coordinator. Records are version-independent; `versions` has the fields of each version of an API.
+Field names are those of Kafka's message definitions
+(`clients/src/main/resources/common/message/*.json`) in snake case; times are in milliseconds,
+metadata and assignments are opaque bytes.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class GroupState(StrEnum):
 
 
 class ErrorCode(IntEnum):
-    """Kafka's error codes, as far as a coordinator answers with them."""
+    """Kafka's error codes that a coordinator answers with."""
 
     __hash__ = int.__hash__
 
@@ -72,7 +72,7 @@ class ErrorCode(IntEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> ErrorCode | None:
-        # A port may answer with any of Kafka's codes, or none of them: it is still an answer.
+        # A port may answer with any code, also one that Kafka does not have.
         if not isinstance(value, int):
             return None
         code = int.__new__(cls, value)
@@ -108,9 +108,9 @@ class JoinGroupResponseMember(NamedTuple):
 
 
 class JoinGroupResponse(NamedTuple):
-    """The answer to JoinGroup; `members` is filled for the leader alone, in no set order.
+    """The answer to JoinGroup; only the leader gets `members`, in any order.
 
-    A leader that is to `skip_assignment` brings no assignments with its SyncGroup (KIP-814).
+    A leader with `skip_assignment` sends no assignments in its SyncGroup (KIP-814).
     """
 
     error_code: ErrorCode
@@ -181,7 +181,7 @@ class LeaveGroupRequest(NamedTuple):
 
 
 class MemberResponse(NamedTuple):
-    """What LeaveGroup says of one member."""
+    """The result of LeaveGroup for one member."""
 
     member_id: str
     group_instance_id: str | None
@@ -214,7 +214,7 @@ class OffsetCommitRequestTopic(NamedTuple):
 class OffsetCommitRequest(NamedTuple):
     """OffsetCommit (API key 8); generation -1 with no member id is a simple consumer.
 
-    Without a retention of its own the offsets are kept as long as the broker keeps any.
+    Without a retention time the offsets have the broker's.
     """
 
     group_id: str
@@ -226,14 +226,14 @@ class OffsetCommitRequest(NamedTuple):
 
 
 class OffsetCommitResponsePartition(NamedTuple):
-    """How one partition's commit went."""
+    """The result of one partition's commit."""
 
     partition_index: int
     error_code: ErrorCode
 
 
 class OffsetCommitResponseTopic(NamedTuple):
-    """How one topic's commits went."""
+    """The results of one topic's commits."""
 
     name: str
     partitions: tuple[OffsetCommitResponsePartition, ...]
@@ -348,7 +348,7 @@ class TxnOffsetCommitRequest(NamedTuple):
 
 
 class TxnOffsetCommitResponse(NamedTuple):
-    """The answer to TxnOffsetCommit, in the shape of OffsetCommit's."""
+    """The answer to TxnOffsetCommit, with the fields of OffsetCommit's."""
 
     topics: tuple[OffsetCommitResponseTopic, ...] = ()
 
@@ -400,7 +400,7 @@ class DeleteGroupsRequest(NamedTuple):
 
 
 class DeletableGroupResult(NamedTuple):
-    """How the deletion of one group went."""
+    """The result of the deletion of one group."""
 
     group_id: str
     error_code: ErrorCode
@@ -433,14 +433,14 @@ class OffsetDeleteRequest(NamedTuple):
 
 
 class OffsetDeleteResponsePartition(NamedTuple):
-    """How the deletion of one partition's offset went."""
+    """The result of the deletion of one partition's offset."""
 
     partition_index: int
     error_code: ErrorCode
 
 
 class OffsetDeleteResponseTopic(NamedTuple):
-    """How the deletion of one topic's offsets went."""
+    """The results of the deletion of one topic's offsets."""
 
     name: str
     partitions: tuple[OffsetDeleteResponsePartition, ...]

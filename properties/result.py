@@ -18,7 +18,7 @@ from groupcheck.properties.tolerances import Tolerances
 
 
 class Settings(NamedTuple):
-    """How much a run does: `members` bounds the model instances, the others bound the tests.
+    """The size of a run: `members` bounds the model instances, the others bound the tests.
 
     With more than one member a port in virtual time is tested on the small instances too, and with
     `every_instance` on all instances of the version, except those that need what the port does not
@@ -80,7 +80,7 @@ class TransitionCounts(msgspec.Struct, frozen=True):
 
 
 class Tours(msgspec.Struct, frozen=True):
-    """The tours of an instance: so many tests of so many steps in all.
+    """The tours of an instance: the number of tests, and of their steps in all.
 
     No test suite covers the same in fewer steps than `lower_bound`, which is 0 where unknown.
     """
@@ -112,7 +112,7 @@ class InstanceCoverage(msgspec.Struct, frozen=True, kw_only=True):
     group_transitions: dict[str, int] = {}
 
     def __post_init__(self) -> None:
-        """Raise a ValueError if the counts are not those of the outcomes."""
+        """Raise a ValueError if the counts do not match the outcomes."""
         if not set(self.outcomes) <= set(Kind):
             msg = f"the outcomes of {self.name} have an unknown letter"
             raise ValueError(msg)

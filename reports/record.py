@@ -146,15 +146,15 @@ class Property(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FindingRecord(msgspec.Struct, frozen=True, kw_only=True):
-    """A finding: everything that a renderer needs.
+    """A finding, with all the data of the renderers.
 
-    The last of the `steps` does not conform: `difference` is how, in a line, `observed` is what
-    the port does, and `expected` what Kafka allows. `compared` is the last answer field by field.
-    If the port failed, `failure` says how, and `output` has its last lines. `explanations` are
-    rules by which the answer would be correct, `property` is the one that it violates. `cause` is
-    the deviation that explains it, `deviations` are others that the steps show; a `known` finding
-    is no failure. `broker` has the settings that are not the defaults. `states` are the model's
-    before the first step and after each, as text by field; `itf` is the trace in Apalache's
+    The last of the `steps` does not conform: `difference` describes it in one line, `observed` is
+    the port's answer, and `expected` has the allowed ones. `compared` is the last answer field by
+    field. If the port failed, `failure` says how, and `output` has its last lines. `explanations`
+    are rules by which the answer would be correct, `property` is the one that it violates. `cause`
+    is the deviation that explains it, `deviations` are others that the steps show; a `known`
+    finding is no failure. `broker` has the settings that are not the defaults. `states` are the
+    model's before the first step and after each, as text by field; `itf` is the trace in Apalache's
     exchange format. `notes` are further lines.
 
     A finding without a port has an empty `port` and no `severity`; one in a recording or a log has

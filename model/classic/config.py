@@ -13,7 +13,7 @@ BROKER_SETTINGS: Final = (
     "offset.metadata.max.bytes",
     "group.max.size",
 )
-# And all that the rules read: of a running broker no offset expires while one waits for it.
+# All settings that the rules read. On a running broker no offset expires during a test.
 SETTINGS: Final = (*BROKER_SETTINGS, "offsets.retention.minutes")
 
 
@@ -21,11 +21,11 @@ class Config(NamedTuple):
     """The broker settings that the rules read, with 2.7's defaults.
 
     Fields are Kafka's names with dots as underscores; `new_member_join_timeout_ms` is fixed in
-    2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). The timer_… are no settings of a broker but the
-    tolerances of timers on a real clock; both are 0 in virtual time. Nor is
-    `keeps_ages`: whether it is kept how long offsets have been committed, which nothing but a
-    cleanup shows. Nor `shares_partition`: whether other groups, which are not seen, write to the
-    partition of the group.
+    2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). Some fields are not settings of a broker. The
+    `timer_` fields are the tolerances of timers on a real clock; both are 0 in virtual time.
+    `keeps_ages` is whether states have the ages of offsets, which only a cleanup reads.
+    `shares_partition` is whether other groups, which the model does not have, write to the group's
+    partition.
     """
 
     group_min_session_timeout_ms: int = 6_000
@@ -42,6 +42,6 @@ class Config(NamedTuple):
 
     @classmethod
     def of(cls, broker: Mapping[str, int]) -> Config:
-        """The settings with those of `broker` (Kafka's names) in the place of the defaults."""
+        """The settings of `broker` (Kafka's names), and defaults for the others."""
         said: dict[str, Any] = {name.replace(".", "_"): value for name, value in broker.items()}
         return cls()._replace(**said)

@@ -42,7 +42,7 @@ from groupcheck.model.versions import record_in
 from groupcheck.model.vocabulary import RESPONSES, ErrorCode
 
 _ERROR: Final = re.compile(r"\banswer ([A-Z]+(?:_[A-Z]+)*)\b")
-OTHER_ERRORS: Final = 2  # that a rule answers in place of its own
+OTHER_ERRORS: Final = 2  # that replace the error of a rule
 _ANYTHING: Final = {"any": True}
 _INSTEAD_OF: Final = frozenset({"value", "instead of"})
 
@@ -70,7 +70,7 @@ class MalformedEditError(ValueError):
 def edits_of(profile: Profile) -> Iterator[Edit]:
     """Every single edit of a profile's rules, each once, in a fixed order.
 
-    A rule that answers an error also answers those that come next in its table.
+    A rule that answers an error also gets edits with the next errors of its table.
     """
     others = [each.version for each in PROFILES.values() if each.name != profile.name]
     yield from single_edits(profile.version, others)
@@ -110,10 +110,10 @@ def as_json(edit: Edit) -> Json:
 
 
 def from_json(data: object, version: Version) -> Edit:
-    """The edit of a version that a JSON value holds.
+    """The edit of a version in a JSON value.
 
     Raises:
-        MalformedEditError: it holds none, or the edit names what the version does not have.
+        MalformedEditError: it is no edit, or names a part that the version does not have.
     """
     kind = KINDS.get(str(data.get("edit"))) if isinstance(data, dict) else None
     if kind is None or not isinstance(data, dict):
@@ -215,7 +215,7 @@ def _value_of(field: str, given: object) -> object:
 
 @cache
 def _types() -> Mapping[str, list[Any]]:
-    """The types that each field has in answers, and in what they contain."""
+    """The types that each field has in answers, nested records included."""
     found: defaultdict[str, list[Any]] = defaultdict(list)
     records: list[Any] = list(RESPONSES.values())
     for cls in records:

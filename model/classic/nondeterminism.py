@@ -13,7 +13,7 @@ from typing import Final
 
 
 class Choice(StrEnum):
-    """What Kafka does not determine, in words."""
+    """A choice that Kafka leaves open; the value is its description."""
 
     MEMBER_IDS = "which member ids the coordinator generates"
     LEADER = "which member becomes leader after the leader leaves"

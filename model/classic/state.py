@@ -1,8 +1,8 @@
 """The state of one group at its coordinator: small immutable records without behaviour.
 
-Time is in the state as what is left on each timer, in milliseconds, so that equal futures are equal
-states. Member ids are symbols: `#7` is the id that the coordinator made for request 7, whatever
-the port under test called it.
+The state has the time left on each timer, in milliseconds, so that equal futures are equal states.
+Member ids are symbols: `#7` is the id that the coordinator made for request 7, whatever the port
+under test called it.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ class JoinTimer(NamedTuple):
 class Offset(NamedTuple):
     """A committed offset.
 
-    `left_ms` is what is left of its retention time, None where ages are not kept. It is `fixed` if
-    the commit has set the retention time.
+    `left_ms` is the rest of its retention time, None where ages are not kept. It is `fixed` if the
+    commit has set the retention time.
     """
 
     committed_offset: int
@@ -102,8 +102,8 @@ class PendingOffset(NamedTuple):
     """An offset that a transaction has committed, and whose marker has not arrived.
 
     `request_id` is that of its TxnOffsetCommit while the append is not complete, None afterwards.
-    `newer` is whether it stands later in the log than the readable offset of the partition: only
-    then does the marker make it the readable one.
+    `newer` is whether it is later in the log than the readable offset of the partition: only then
+    the marker makes it readable.
     """
 
     producer_id: int
@@ -125,19 +125,19 @@ class Group(NamedTuple):
         new_member_added: whether a member has joined during the initial delay.
         unstable: for each partition the request id of the offset commit that was last prepared for
             it and is not complete; beside it `NEVER` if a commit of it will never be complete.
-        orphaned_timers: what is left, in ms, on session timers of members that are gone, in
-            versions that leave them running.
+        orphaned_timers: the time left, in ms, on session timers of removed members, in versions
+            that leave them running.
         statics: for each group.instance.id the member id that it belongs to; where that member was
             removed under another name, it still does.
-        sync_left_ms: what is left for members to sync, in versions that limit it, while any member
-            has not.
-        not_persisted: whether nothing of it is written, in versions that show only written groups.
+        sync_left_ms: the time left for members to sync, in versions that limit it, while a member
+            has not synced.
+        not_persisted: whether it has no written record, in versions that show only written groups.
         transactions: the pending offsets of transactions, those of a partition in the order of the
             log.
         producers: those whose marker is awaited.
         subscribed: the topics that the members subscribe to, None if the coordinator does not know.
-        empty_left_ms: what is left of the retention time of the offsets of a group without members,
-            in versions that count from when the last member left.
+        empty_left_ms: the rest of the retention time of the offsets of a group without members, in
+            versions that count from when the last member left.
         lost_sync: whether the generation waits for the SyncGroup of the former id of a static
             member.
         has_empty_id: whether a commit to the group with the empty id created it, which is another
@@ -178,7 +178,7 @@ class Group(NamedTuple):
         return any(pending.member_id == member_id for pending in self.pending)
 
     def static(self, group_instance_id: str | None) -> str | None:
-        """The id of the member that a group.instance.id stands for, None if it is not known."""
+        """The member id of a group.instance.id, None if it is not known."""
         for instance_id, member_id in self.statics:
             if instance_id == group_instance_id:
                 return member_id
@@ -209,7 +209,7 @@ class StaticAppend(NamedTuple):
 
     Args:
         revealed: the id that the answer will reveal.
-        member_id: the id that the member has by now, None once it is gone.
+        member_id: the member's current id, None once it is removed.
         leader: the leader when the member rejoined.
         replaced: its former id, which it gets back if the append ends with an `error`.
         was_revealed: whether an answer had revealed the former id.
@@ -251,7 +251,7 @@ class OffsetsAppend(NamedTuple):
 
 
 class HeldAnswer(NamedTuple):
-    """An answer that is held back until everything written before it is committed.
+    """An answer that is deferred until every record written before it is committed.
 
     It names the API: answers to two APIs may be equal tuples.
     """
@@ -262,10 +262,10 @@ class HeldAnswer(NamedTuple):
 
 
 class HeldRequest(NamedTuple):
-    """A parked JoinGroup (if it `joins`) or SyncGroup that fails with what was written before it.
+    """A parked JoinGroup (if it `joins`) or SyncGroup that fails if an earlier record does.
 
-    The group answers it, whatever is committed; but if the partition is lost before that, it gets
-    this error, even where the group waits for it no longer.
+    The group answers it, whatever is committed. If the partition is lost first, it gets this error,
+    even if the group no longer waits for it.
     """
 
     request_id: int
@@ -273,7 +273,7 @@ class HeldRequest(NamedTuple):
 
 
 class HeldDeletion(NamedTuple):
-    """A DeleteGroups that is decided on once everything written before it is committed."""
+    """A DeleteGroups that is processed once every record written before it is committed."""
 
     request_id: int
     body: DeleteGroupsRequest
@@ -284,10 +284,10 @@ Append = Written | HeldAnswer | HeldRequest | HeldDeletion
 
 
 class Committed(NamedTuple):
-    """What is read while something written is not committed.
+    """What requests read while a record is not committed.
 
-    The group that shows is the `newest`, as it is now, or else `group`: one that has been removed,
-    or None if there was none. `offsets` are those that can be read.
+    The visible group is the `newest`, as it is now, or else `group`: a removed one, or None.
+    `offsets` are those that can be read.
     """
 
     newest: bool
@@ -296,7 +296,7 @@ class Committed(NamedTuple):
 
 
 class GroupRecord(NamedTuple):
-    """A group as the log has it, its members as they will be when it is loaded."""
+    """A group in the log, with its members as a load restores them."""
 
     generation_id: int
     protocol_type: str | None
@@ -310,8 +310,7 @@ class Log(NamedTuple):
     """The log of the group: for each key its last record, unless that is a tombstone.
 
     `transactions` and `producers` are those whose marker is not in the log, as in `Group`. It is
-    `emptied` if it has nothing of the group but offsets that were all deleted or aborted, until
-    they are compacted.
+    `emptied` if it has only offsets of the group, all deleted or aborted, and is not compacted yet.
     """
 
     group: GroupRecord | None = None
@@ -342,10 +341,10 @@ class Coordinator(NamedTuple):
     """The whole state: the group (None before a request names it) and the appends that are held.
 
     It is not `active` once it was shut down. `failing` are the appends that are going to fail.
-    `log` is None in instances that never load from it. `committed` is None where everything written
-    is committed, and in versions that read what is not. `max_size` is the group.max.size of the
+    `log` is None in instances that never load from it. `committed` is None where every record is
+    committed, and in versions that read uncommitted ones. `max_size` is the group.max.size of the
     broker that has the partition, None if it is that of the instance. `removed_group_join_ms` is
-    what is left on the join timer of a group that a failed append removed, None if there is none.
+    the time left on the join timer of a group that a failed append removed, None if there is none.
     """
 
     group: Group | None = None
@@ -376,7 +375,7 @@ class ReleaseAppends(NamedTuple):
 
 # Records without fields would be equal, whatever their types, so each has its name.
 class Crash(NamedTuple):
-    """Input: memory is lost, and what was served or being loaded is loaded from the log."""
+    """Input: memory is lost, and a partition that was served or loading is loaded from the log."""
 
     name: str = "crash"
 

@@ -29,13 +29,13 @@ WITHOUT_ZOOKEEPER: Mapping[str, int] = MappingProxyType({"OffsetCommit": 1, "Off
 
 
 class Profile(NamedTuple):
-    """One version of Kafka: its rules, the API versions that it speaks, and its defaults.
+    """One version of Kafka: its rules, its supported API versions, and its defaults.
 
     An API that `min_versions` does not name has versions from 0 on. `group_errors` and
     `commit_errors` map the error of an append to the answer of SyncGroup and OffsetCommit (and of
     JoinGroup and LeaveGroup); an error that they do not name is passed on. `deferred` are the rules
-    whose answers wait until everything written is committed. Edited rules may act on what does not
-    exist: a step that raises one of the `impossible` has no outcome. `edits` are those made so far.
+    whose answers wait until every record is committed. Edited rules may read what does not exist: a
+    step that raises one of the `impossible` has no outcome. `edits` are those applied so far.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Profile(NamedTuple):
         """The same profile with its rules edited.
 
         Raises:
-            UnknownPartError: an edit names what the version does not have.
+            UnknownPartError: an edit names a part that the version does not have.
         """
         changed = self.of(edited(self.version, edits))
         return changed._replace(impossible=(Exception,), edits=(*self.edits, *edits))
@@ -120,7 +120,7 @@ class Step(engine.EngineStep):
 
     @property
     def existing(self) -> Group:
-        """The group, where a rule has made sure that there is one."""
+        """The group; a rule has checked that it exists."""
         if self.group is None:
             msg = "a rule asked for the group before making sure that it exists"
             raise LookupError(msg)
@@ -128,7 +128,7 @@ class Step(engine.EngineStep):
 
     @property
     def members(self) -> tuple[Member, ...]:
-        """The members of the group, where a rule has made sure that there is one."""
+        """The members of the group; a rule has checked that it exists."""
         return self.existing.members
 
     @property
@@ -144,8 +144,8 @@ class Step(engine.EngineStep):
     def answer(self, request_id: int | None, body: ResponseBody, reason: str | None = None) -> None:
         """Answer a request; the reason is the rule applied last, unless another one is given.
 
-        The answer is held back if its rule defers answers and something written is not committed.
-        JoinGroup and SyncGroup are exempt: the group answers them.
+        The answer is deferred if its rule defers answers and a record is not committed. JoinGroup
+        and SyncGroup are exempt: the group answers them.
 
         Raises:
             LookupError: an edited rule answers a parked request where none is parked.
@@ -169,7 +169,7 @@ class Step(engine.EngineStep):
         self.appended = (*self.appended, record)
 
     def outcome(self) -> Outcome:
-        """The state that the step has come to, its answers and the rules applied."""
+        """The state after the step, its answers and the rules applied."""
         return Outcome(
             Coordinator(
                 self.group,
@@ -216,5 +216,5 @@ def outcomes(
 def steps(
     before: Coordinator, profile: Profile, config: Config, act: Callable[[Step], Any]
 ) -> Iterator[Step]:
-    """Every way in which an action can go, as the step that was made."""
+    """Every outcome of an action, as its step."""
     return engine.steps(partial(Step, before, profile, config), act, profile.impossible)

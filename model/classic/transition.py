@@ -110,7 +110,7 @@ def appending(
 
 
 def _act(given: Input) -> Callable[[Step], None]:
-    """The action of an input. Timers of no length fire before it is done."""
+    """The action of an input. Timers of length 0 fire before it ends."""
 
     def act(step: Step) -> None:
         if isinstance(given, Request):

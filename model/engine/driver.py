@@ -13,18 +13,18 @@ from groupcheck.model.engine.minimising import minimised
 from groupcheck.model.engine.oracle import Oracle
 from groupcheck.model.engine.specification import Input, Specification
 
-TRIES: Final = 100  # tests in a row that cover nothing new, as the implementation may choose
+TRIES: Final = 100  # tests in a row that cover nothing new before the tour ends
 
 
 class Port(Protocol):
     """An implementation in its initial state."""
 
     def do(self, given: Input) -> Iterable[Any]:
-        """Do an input and return the responses, in any order."""
+        """Process an input and return the responses, in any order."""
 
 
 class Finding(NamedTuple):
-    """The shortest inputs found at the last of which an implementation differs.
+    """The shortest sequence found whose last input shows a difference.
 
     `expected` has the responses of each outcome that the specification allows.
     """
@@ -45,8 +45,8 @@ class Result(NamedTuple):
 def verify(space: StateSpace, port: Callable[[], Port], limit: int = 100) -> Result:
     """Tour all transitions of a state space, in tests of at most `limit` steps.
 
-    The state space is one without symmetry reduction. At a fork the implementation decides, and the
-    tour is planned again from there. There is one finding for each set of rules that it is about.
+    The state space is one without symmetry reduction. At a choice the implementation decides, and
+    the tour is planned again from there. There is one finding for each set of rules.
     """
     tour, findings = _Tour(space), dict[frozenset[tuple[str, ...]], Finding]()
     while tour.way(0) is not None and tour.misses < TRIES:
@@ -67,7 +67,7 @@ def verify(space: StateSpace, port: Callable[[], Port], limit: int = 100) -> Res
 
 
 def replay(instance: Specification, port: Port, inputs: Sequence[Input]) -> Finding | None:
-    """Do inputs on a port; the finding, if it differs. An input that is not possible ends it."""
+    """Send inputs to a port; returns the finding, if any. An impossible input ends the replay."""
     oracle = Oracle.of(instance)
     for number, given in enumerate(inputs, 1):
         if not all(given in instance.inputs(state) for state in oracle.states):
@@ -79,9 +79,9 @@ def replay(instance: Specification, port: Port, inputs: Sequence[Input]) -> Find
 
 
 def shortened(instance: Specification, port: Callable[[], Port], finding: Finding) -> Finding:
-    """The finding without the inputs that are not needed for one at the same last input.
+    """The finding without unneeded inputs; the last input stays.
 
-    An implementation may choose otherwise the next time, so fewer inputs are tried several times.
+    An implementation may choose otherwise the next time, so each candidate is tried several times.
     """
 
     def trial(candidates: Iterable[tuple[Input, ...]]) -> Finding | None:
@@ -92,7 +92,7 @@ def shortened(instance: Specification, port: Callable[[], Port], finding: Findin
 
 
 def _step(oracle: Oracle[Any], port: Port, inputs: Sequence[Input]) -> Finding | None:
-    """Do the last of the inputs."""
+    """Process the last of the inputs."""
     outcomes = oracle.predict(inputs[-1])
     seen = tuple(sorted(port.do(inputs[-1])))
     if oracle.keep([o for o in outcomes if tuple(sorted(o[1])) == seen]):
@@ -101,7 +101,7 @@ def _step(oracle: Oracle[Any], port: Port, inputs: Sequence[Input]) -> Finding |
 
 
 class _Tour:
-    """Which transitions are covered, and the way to the nearest that is not."""
+    """The covered transitions, and the path to the nearest uncovered one."""
 
     def __init__(self, space: StateSpace) -> None:
         self.space = space
@@ -111,7 +111,7 @@ class _Tour:
         self.steps = 0
 
     def way(self, start: int) -> Input | None:
-        """The next input towards the nearest transition that is not covered; None if none is."""
+        """The next input on the path to the nearest uncovered transition; None if there is none."""
         came: dict[int, Input | None] = {start: None}
         queue = deque([start])
         while queue:
@@ -128,7 +128,7 @@ class _Tour:
         return None
 
     def follow(self, node: int, given: Input, oracle: Oracle[Any]) -> int:
-        """The state that the system is in; its transition is covered if there is no other."""
+        """The state of the system; marks the transition as covered if it is the only candidate."""
         target = self.space.numbers[oracle.states[0]]
         for place, edge in enumerate(self.space.edges[node]):
             label = edge.given, edge.target, edge.applied

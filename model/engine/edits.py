@@ -190,7 +190,7 @@ class Sometimes(NamedTuple):
         """The version with this edit.
 
         Raises:
-            UnknownPartError: the version lacks what the edit is about.
+            UnknownPartError: the version lacks the part that the edit changes.
         """
         rule, words = self.of.rule, getattr(self.of, "guard", getattr(self.of, "effect", ""))
         self.of(version)

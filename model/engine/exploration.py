@@ -23,7 +23,7 @@ class Transition(NamedTuple):
     """A transition of the state graph; its source is the state that lists it.
 
     The input and the responses are in the names of the source; `target` is the number of a state.
-    `applied` are the rules applied. If several outcomes make the same transition, they are those of
+    `applied` are the rules applied. If several outcomes are the same transition, they are those of
     the first.
     """
 
@@ -96,7 +96,7 @@ class Frontier:
         self.applied: Counter[str] = Counter()
         self._instance = instance
         self._see = see
-        # Most successors that are not canonical come up again, from this state or one near it.
+        # Most non-canonical successors recur, from this state or one near it.
         self._placed: dict[State, tuple[int, tuple[str, ...]]] = {}
 
     def place(self, state: State) -> tuple[int, tuple[str, ...]]:
@@ -127,7 +127,7 @@ class Frontier:
         ]
 
     def count(self, outcomes: Iterable[Reached], times: int = 1) -> None:
-        """Count the rules of the outcomes, as of so many states."""
+        """Count the rules of the outcomes, once for each of `states` states."""
         for outcome in outcomes:
             for rule in set(outcome.applied):
                 self.applied[rule] += times
@@ -179,7 +179,7 @@ def explore(
     found = unreduced or reduced
     edges: list[tuple[Transition, ...]] = []
     depth, last_of_level = 0, 0
-    for number, _ in enumerate(reduced.nodes):  # which grows meanwhile
+    for number, _ in enumerate(reduced.nodes):  # grows during the loop
         outcomes = reduced.expand(number)
         if unreduced is None:
             expanded = [_each_once(outcomes)]
@@ -208,8 +208,8 @@ def part(
 ) -> StateSpace:
     """A part of a reduced state space: these states, in their order, with their transitions.
 
-    The states that they lead to follow, without transitions; `depth` is 0. `see` is called with
-    each outcome, which is cheaper than to compute all of them again.
+    Their successors follow, without transitions; `depth` is 0. `see` is called with each outcome,
+    which is cheaper than computing them again.
     """
     frontier = Frontier(instance, see)
     for node in nodes:

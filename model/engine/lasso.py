@@ -26,7 +26,7 @@ class MarkedStep(NamedTuple, Generic[N]):
 
 def graph_of(pairs: Iterable[tuple[N, N]]) -> nx.DiGraph[N]:
     """A graph of edges."""
-    graph: nx.DiGraph[N] = nx.DiGraph()  # which would import pandas to look at an argument
+    graph: nx.DiGraph[N] = nx.DiGraph()  # DiGraph(edges) imports pandas
     graph.add_edges_from(pairs)
     return graph
 
@@ -37,7 +37,7 @@ def fair_cycle(
     """The cycle with all wanted marks that can be completed soonest; None if there is none.
 
     For each step with the mark `first` (any step, if that is None) the shortest such cycle is
-    taken. Of these the one whose steps and depth together are fewest is returned, from its node of
+    taken. Of these, the one with the least sum of steps and depth is returned, from its node of
     least depth; `depth` is the number of steps to a node.
     """
     steps = list(dict.fromkeys(steps))

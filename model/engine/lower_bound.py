@@ -21,7 +21,7 @@ import networkx as nx
 
 from groupcheck.model.engine.exploration import StateSpace
 
-# The source of the flow: where a step can begin although no other led there.
+# The source of the flow: the node from which every test begins.
 _AVAILABLE = -1
 
 

@@ -67,8 +67,8 @@ class Rule(NamedTuple):
         sources: where each version that has the rule states it.
         guards: the conditions; a rule without any holds always.
         effects: what it does.
-        deferred: the versions in which its answer waits until everything written is committed.
-        words_of: the words of versions that say something else.
+        deferred: the versions in which its answer waits until every record is committed.
+        words_of: the words of versions where they differ.
     """
 
     id: str
@@ -247,7 +247,7 @@ class Version(NamedTuple):
 
 
 class RuleStep(Protocol):
-    """What a step has to have for rules to be applied to it."""
+    """The interface of a step that rules are applied to."""
 
     version: Version
     applied: list[str]

@@ -14,7 +14,7 @@ AnyOutcome = tuple[Any, ...]
 
 
 class Outcome(NamedTuple):
-    """One way in which an input can go: the next state, the responses, and the rules applied."""
+    """One outcome of an input: the next state, the responses, and the rules applied."""
 
     state: State
     responses: tuple[Any, ...] = ()
@@ -22,7 +22,7 @@ class Outcome(NamedTuple):
 
 
 class CanonicalState(Protocol):
-    """A state that stands for all states that differ from it in names alone.
+    """A state that represents all states that differ from it only in names.
 
     `names` maps the names in the original state to the names in `node`, in the order of the latter.
     """
@@ -57,10 +57,10 @@ class Unreduced(Protocol):
     numbers: dict[State, int]
 
     def add(self, nodes: Sequence[State], names: Sequence[tuple[str, ...]]) -> None:
-        """Add what the canonical states that are new stand for."""
+        """Add the states that the new canonical states represent."""
 
     def edges(self, number: int, arrows: Iterable[Any]) -> Iterable[Iterable[Any]]:
-        """The transitions of each state that a canonical state stands for."""
+        """The transitions of each state that a canonical state represents."""
 
 
 class Invariant(NamedTuple):
@@ -106,5 +106,5 @@ class Specification(Protocol):
         return str(given)
 
     def unreduced(self) -> Unreduced | None:
-        """What undoes the symmetry reduction; None if `canonical` reduces nothing."""
+        """The inverse of the symmetry reduction; None if `canonical` reduces nothing."""
         return None

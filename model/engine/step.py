@@ -1,7 +1,7 @@
 """Steps: a step while it is built, its nondeterministic choices, and all outcomes of an action.
 
-An action changes a step. Where the system leaves something open it calls `choose`; `steps` runs the
-action once for every combination of choices, as TLC does for PlusCal's `with`.
+An action changes a step. Where the system has a choice, it calls `choose`; `steps` runs the action
+once for every combination of choices, as TLC does for PlusCal's `with`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 
 from groupcheck.model.engine.rules import Version
 
-# The choices of a step that raises, beyond which no others are tried.
+# The maximum of choices of a step that raises; with more, no others are tried.
 MOST_CHOICES: Final = 8
 
 T = TypeVar("T")
@@ -58,9 +58,9 @@ def steps(
     act: Callable[[S], Any],
     impossible: tuple[type[Exception], ...] = (),
 ) -> Iterator[S]:
-    """Every way in which an action can go; `make` makes a step that takes the given choices.
+    """Every outcome of an action; `make` creates a step that takes the given choices.
 
-    Where the action raises one of the `impossible` it cannot go.
+    An action that raises one of the `impossible` has no outcome.
     """
     script: list[int] | None = []
     while script is not None:

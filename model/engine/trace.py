@@ -20,8 +20,7 @@ class TraceStep(NamedTuple):
 def trace_of(space: StateSpace, path: Iterable[TransitionReference]) -> list[TraceStep]:
     """A path from the initial state, step by step.
 
-    A transition is in the names of its own source. In a trace every name stays what it was when it
-    came up first.
+    A transition has the names of its source. In a trace every name stays the same throughout.
     """
     instance = space.instance
     state = instance.initial

@@ -71,7 +71,7 @@ TABLES = {
 
 @dataclass(frozen=True)
 class TwoPhase(ActionSpecification):
-    """Two-phase commit with so many resource managers."""
+    """Two-phase commit with a number of resource managers."""
 
     managers: int = 3
     version = version_of("Lamport", (Table(name, name, rules) for name, rules in TABLES.items()))

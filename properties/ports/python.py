@@ -26,9 +26,9 @@ and again after each failure: it should be cheap, and its objects should share n
 All calls come from one thread. An alarm signal (SIGALRM) interrupts a call that exceeds the limit
 and raises an exception in the port's code. Python allows that only in the main thread of a POSIX
 process, and only between two steps of the interpreter: in another thread, or in native code that
-never returns, there is no limit. Run a port that may block there as a program, and also one that
-may end the whole process, with `os._exit` or in native code: groupcheck ends with it, with an
-arbitrary exit status. The port's standard output goes to standard error.
+never returns, there is no limit. Run a port that may block there as a program. Do the same for a
+port that may end the process, with `os._exit` or in native code: groupcheck would end with it, with
+an arbitrary exit status. The port's standard output goes to standard error.
 """
 
 from __future__ import annotations

@@ -39,13 +39,13 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 
-# What a member's JoinGroup says, and what of it is in the log.
+# The fields that a member's JoinGroup sets, and those of them that are in the log.
 _joined = attrgetter(
     "client_id", "client_host", "session_timeout_ms", "rebalance_timeout_ms", "protocols"
 )
 _recorded = attrgetter("session_timeout_ms", "rebalance_timeout_ms", "protocols")
 
-# The remaining time of disabled timers in an untimed state: longer than any test.
+# The time left on disabled timers in an untimed state: longer than any test.
 UNTIMED_MS = 1_000_000_000
 
 

@@ -1,10 +1,9 @@
-"""A state as text that is the same in every process, with its hash; and the state of the text.
+"""Converts a state to text that is the same in every process, and back; hashes the text.
 
-Python's own hash differs from process to process, and a pickle by what happens to be one object.
-Here a state is JSON in which each record and enumeration says its name: one text for one state. The
-hash is BLAKE2b of 128 bits. Two states with the same hash would count as one, and what only the
-second leads to would go unseen; among n states the odds of that are n^2 to 2^129, so for a thousand
-million states about 1 to 10^21.
+Python's hash differs between processes, and a pickle depends on object identity. Here a state is
+JSON with the name of each record and enumeration: one text for one state. The hash is BLAKE2b of
+128 bits. Two states with the same hash count as one, so successors of the second are missed. The
+probability among n states is at most n^2 / 2^129: about 10^-21 for 10^9 states.
 """
 
 from __future__ import annotations
@@ -28,9 +27,9 @@ from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.engine.exploration import StateSpace
 
 KEY_BYTES: Final = 16
-KEPT: Final = 65_536  # texts of records, of which states have many in common
+KEPT: Final = 65_536  # texts of records; states share many
 
-# What a text may name, and nothing else.
+# The only names that a text may contain.
 _NAMED: Final[dict[str, Any]] = {
     name: named
     for module in (vocabulary, state_records)
@@ -56,9 +55,9 @@ def key(text: str) -> bytes:
 
 
 def digest(keys: Iterable[bytes]) -> str:
-    """A digest of a set of hashes: SHA-256 of those of all that begin with the same byte.
+    """A digest of a set of hashes: SHA-256 of the digests of those with the same first byte.
 
-    It can be made of parts of the set, each sorted by itself.
+    It can be computed from parts of the set that are sorted separately.
     """
     ordered = groupby(sorted(each.hex() for each in keys), key=itemgetter(slice(2)))
     parts = [sha256("".join(same).encode()).hexdigest() for _, same in ordered]
@@ -102,7 +101,7 @@ def _tuples(value: Any) -> Any:  # noqa: ANN401 - whatever a state holds
 
 
 def edge_ids(space: StateSpace) -> tuple[tuple[str, ...], ...]:
-    """The id of each transition, in the place of the transition: 64 bits of a hash.
+    """The id of each transition, at its index: 64 bits of a hash.
 
     A transition is the same in two versions of the model if its states, its input and its
     responses are.

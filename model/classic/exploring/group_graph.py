@@ -36,8 +36,8 @@ class Arrow(NamedTuple):
 def kafka_arrows(profile: Profile) -> tuple[Arrow, ...]:
     """Kafka's arrows: validPreviousStates of each state (GroupMetadata.scala), and the beginning.
 
-    Those to Dead are no part of it: Kafka has one from everywhere, and a version's model has those
-    that its rules make. Nor are those of a group that is loaded (`LOADED`).
+    Arrows to Dead are not included: Kafka has one from every state, and a version's model has those
+    of its rules. Arrows of a loaded group (`LOADED`) are not included either.
     """
     begins = first_state(profile.version)
     arrows = (
@@ -57,12 +57,12 @@ LOADED: Final = {
     "failover/restored": Arrow(ABSENT, STABLE),
     "failover/restored-empty": Arrow(ABSENT, EMPTY),
 }
-# What ends a group wherever it is.
+# The rules that remove a group in any state.
 ENDS: Final = frozenset(
     {"failover/crash", "failover/unload", "failover/loading", "log/group-rolled-back"}
 )
 
-# The rules that change the group's state; none but these, a load and an end do.
+# The rules that change the group's state, apart from a load and a removal.
 STATE_CHANGES: Final = {
     "rebalance/prepare-from-empty": Arrow(EMPTY, PREPARING),
     "rebalance/prepare-from-stable": Arrow(STABLE, PREPARING),
@@ -119,7 +119,7 @@ class GroupGraph(NamedTuple):
 
     @property
     def missing(self) -> list[Arrow]:
-        """The arrows that Kafka has and the state space has not."""
+        """The arrows of Kafka that the state space lacks."""
         return [arrow for arrow in self.expected if arrow not in self.arrows]
 
 
@@ -134,7 +134,7 @@ def group_graph_of(space: StateSpace) -> GroupGraph:
             at: str | None = before
             for arrow, reason in arrows_of_step(profile, before, after, edge.applied):
                 graph.arrows.setdefault(arrow, Counter())[reason] += 1
-                # One that is dead is no more there than one that never was.
+                # A dead group counts as absent.
                 there = at if arrow.source != ABSENT or at != DEAD else ABSENT
                 at = arrow.target if arrow.source == there else None
             if at != after and (at, after) != (DEAD, ABSENT):
@@ -143,7 +143,7 @@ def group_graph_of(space: StateSpace) -> GroupGraph:
 
 
 def arrow_counts(space: StateSpace, times: Mapping[TransitionReference, int]) -> Counter[str]:
-    """How often each arrow was taken, for a number of times that each transition was taken."""
+    """The number of times that each arrow was taken, from the counts of transitions."""
     profile, found = space.instance.profile, Counter[str]()
     for transition, number in times.items():
         edge = space.edges[transition.node][transition.edge]
@@ -186,5 +186,5 @@ def arrows_of_step(
 
 
 def state_of(node: Coordinator) -> GroupState | str:
-    """The state of the group; one that is dead is no more there than one that never was."""
+    """The state of the group; a dead group counts as absent."""
     return node.group.state if node.group and node.group.state is not DEAD else ABSENT

@@ -73,7 +73,7 @@ class UnreducedStates:
         self._images: dict[tuple[object, ...], list[Any]] = {}
 
     def add(self, nodes: Sequence[Coordinator], names: Sequence[tuple[str, ...]]) -> None:
-        """Add the orbits of those nodes of the reduced state space that were not there before."""
+        """Add the orbits of the new nodes of the reduced state space."""
         for at in range(len(self._orbits), len(nodes)):
             orbit = _Orbit(names[at], [], [])
             for naming, chosen in enumerate(_namings(self._pool, len(orbit.names)).names):

@@ -48,14 +48,14 @@ OTHER_PROTOCOLS = (kafka.Protocol("range", b"two"),)
 OTHER_OFFER = (
     kafka.Protocol("sticky", b"one"),
     kafka.Protocol("range", b"one"),
-)  # in another order of preference
+)  # with another preferred protocol
 INSTANCE = "instance"  # the group.instance.id of static members
 NO_INSTANCE = "no-instance"  # one that no member has
 TOPIC = "topic"
 OTHER_TOPIC = "other"
 # The protocols of a consumer of the other topic: version 0, one topic, no user data.
 SUBSCRIBED_PROTOCOLS = (kafka.Protocol("range", b"\0\0\0\0\0\1\0\5other\0\0\0\0"),)
-# And those of a consumer of the topic whose offsets are committed.
+# The protocols of a consumer of the topic whose offsets are committed.
 TOPIC_PROTOCOLS = (kafka.Protocol("range", b"\0\0\0\0\0\1\0\5topic\0\0\0\0"),)
 PRODUCER_ID = 7
 
@@ -84,7 +84,7 @@ class Feature(StrEnum):
 
 
 # Two errors of appends: SyncGroup and OffsetCommit map the first to the same error, and the second,
-# which comes after the record is in the log, to different ones.
+# which occurs after the leader's append, to different ones.
 ERRORS: Final = (ErrorCode.NOT_ENOUGH_REPLICAS, ErrorCode.REQUEST_TIMED_OUT)
 
 # The input that leads to each state of a partition.
@@ -210,7 +210,7 @@ def _refused_at_once(environment: Environment) -> Iterator[RequestBody]:
 
 
 def offsets(environment: Environment) -> Iterator[RequestBody]:
-    """Commits and fetches of the one partition of the instance."""
+    """Commits and fetches of the instance's partition."""
     current, older = environment.group.generation_id, environment.group.generation_id - 1
     for member_id in (*environment.revealed, NOBODY):
         yield commit(current, member_id)
@@ -249,7 +249,7 @@ def static_members(environment: Environment) -> Iterator[RequestBody]:
 def returns(
     environment: Environment, features: frozenset[Feature]
 ) -> Iterator[kafka.JoinGroupRequest]:
-    """The static member joins or rejoins, perhaps with other protocols."""
+    """JoinGroups of the static member, also with other protocols."""
     newcomer = environment.join(NO_MEMBER_ID)._replace(group_instance_id=INSTANCE)
     if not environment.room and environment.group.static(INSTANCE) is None:
         return
@@ -260,20 +260,20 @@ def returns(
 
 
 def max_size(environment: Environment) -> Iterator[RequestBody]:
-    """The requests of static members that show what happens to a rejected one."""
+    """The requests that show the effects of a rejected static member."""
     yield from returns(environment, frozenset({Feature.MAX_SIZE}))
     yield kafka.LeaveGroupRequest(GROUP_ID, (kafka.MemberIdentity(NO_MEMBER_ID, INSTANCE),))
 
 
 def commit(generation_id: int, member_id: str, metadata: str = "") -> kafka.OffsetCommitRequest:
-    """A commit of the one partition of the instance."""
+    """A commit of the instance's partition."""
     partition = kafka.OffsetCommitRequestPartition(0, 5, committed_metadata=metadata)
     topics = (kafka.OffsetCommitRequestTopic(TOPIC, (partition,)),)
     return kafka.OffsetCommitRequest(GROUP_ID, generation_id, member_id, topics=topics)
 
 
 def fetch(*, require_stable: bool) -> kafka.OffsetFetchRequest:
-    """A fetch of the one partition of the instance."""
+    """A fetch of the instance's partition."""
     return kafka.OffsetFetchRequest(
         GROUP_ID, (kafka.OffsetFetchRequestTopic(TOPIC, (0,)),), require_stable
     )
@@ -309,7 +309,7 @@ def transactions(environment: Environment) -> Iterator[RequestBody]:
 def txn_commit(
     generation_id: int, member_id: str, metadata: str = ""
 ) -> kafka.TxnOffsetCommitRequest:
-    """A commit of the one partition of the instance in a transaction."""
+    """A commit of the instance's partition in a transaction."""
     partition = kafka.TxnOffsetCommitRequestPartition(0, 6, committed_metadata=metadata)
     return kafka.TxnOffsetCommitRequest(
         "transaction",
@@ -322,7 +322,7 @@ def txn_commit(
 
 
 def administration(environment: Environment) -> Iterator[RequestBody]:
-    """The requests of an administrator that the version has, and commits of offsets to delete."""
+    """The version's administrative requests, and commits of offsets to delete."""
     newest = environment.profile.max_versions
     yield commit(NO_GENERATION, NO_MEMBER_ID)
     for member_id in environment.revealed:
@@ -348,7 +348,7 @@ def administration(environment: Environment) -> Iterator[RequestBody]:
 
 
 def offset_delete(topic: str) -> kafka.OffsetDeleteRequest:
-    """The deletion of the offset of a topic's one partition."""
+    """The deletion of the offset of a topic's only partition."""
     partitions = (kafka.OffsetDeleteRequestPartition(0),)
     return kafka.OffsetDeleteRequest(GROUP_ID, (kafka.OffsetDeleteRequestTopic(topic, partitions),))
 

@@ -40,12 +40,11 @@ TIMED = frozenset({Feature.TIME})
 class Instance(NamedTuple):
     """A model instance: its state space is finite.
 
-    `members` bounds members and pending ids together, with those that are in the log alone. A tick
-    is as long as half the new-member timeout, which Kafka 2.7 does not let anyone configure. A
-    instance that is not `timed` knows no time but the initial delay: it is for coordinators on real
-    clocks, where one waits for nothing else. `settings` are those of the broker besides the
-    initial delay. So many `generations` are distinguished: one, as the rules see only whether two
-    are the same, and whether one is the first.
+    `members` bounds the sum of members, pending ids, and members that only the log has. A tick is
+    half the new-member timeout, which cannot be configured in Kafka 2.7. An instance that is not
+    `timed` has only the initial delay: it is for coordinators on real clocks. `settings` are those
+    of the broker besides the initial delay. `generations` is how many are distinguished: one, since
+    the rules only compare generations for equality and with the first.
     """
 
     profile: Profile
@@ -149,8 +148,8 @@ class Instance(NamedTuple):
     def admits(self, state: Coordinator) -> bool:
         """Whether a successor belongs to the state space: at most one append is held at a time.
 
-        In versions that defer responses there may be a second one. A member that does not fit
-        beside those in the log is excluded, too.
+        Versions that defer responses allow a second one. Members above the maximum, counting those
+        in the log, are excluded too.
         """
         if state.log is not None and _count_ids(state) > self.members:
             return False
@@ -194,9 +193,9 @@ def _count_ids(state: Coordinator) -> int:
 def virtual_time_instances(profile: Profile, members: int) -> dict[str, Instance]:
     """The instances for a coordinator in virtual time.
 
-    `membership` has every timer, `metadata` members that change what they offer, `storing` the
-    offsets and the appends that are held. Together in one instance they would multiply, and what
-    one is about hardly depends on the others.
+    `membership` has every timer, `metadata` members that change their protocols, `storing` offsets
+    and held appends. In one instance their states would multiply, although they hardly depend on
+    each other.
     """
     return {
         "membership": Instance(profile, members),
@@ -227,10 +226,10 @@ def _untimed(profile: Profile, members: int, *features: Feature) -> Instance:
 def real_clock_instances(
     profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
 ) -> dict[str, Instance]:
-    """The instance for a coordinator on a real clock, whose broker's settings are as they are.
+    """The instance for a coordinator on a real clock, with the settings of its broker.
 
-    Timeouts are long, so that nothing but the initial delay ends while one waits for it, as far as
-    the broker allows it.
+    Timeouts are long, within the broker's limits, so that only the initial delay ends during a
+    test.
     """
     config = Config.of(broker)
     delay_ms = config.group_initial_rebalance_delay_ms
@@ -272,7 +271,7 @@ def feature_instances(profile: Profile, members: int) -> dict[str, Instance]:
 def _expiring_instances(profile: Profile, members: int) -> dict[str, Instance]:
     """The instances of offsets that expire, alone and with other features.
 
-    The retention is as long as a new member may wait. One member fewer is enough.
+    The retention equals the new-member timeout. One member fewer is enough.
     """
     shortest = Instance(
         profile,
@@ -333,7 +332,8 @@ def _failing_instances(profile: Profile, members: int) -> dict[str, Instance]:
             profile, few, Feature.TRANSACTIONS, Feature.ADMINISTRATION, Feature.CRASHES
         )
     if LOADED_ARE_STATIC.holds_in(profile.version) or "time/syncs-expired" in profile.rules:
-        # Only time shows which members the rebalance timeout leaves, and which have not synced.
+        # Only with time a test shows which members the rebalance timeout keeps, and which have not
+        # synced.
         found["reload"] = Instance(profile, members, frozenset({Feature.TIME, Feature.CRASHES}))
     return found
 
@@ -353,7 +353,7 @@ def supported(profile: Profile) -> frozenset[Feature]:
 
 
 def composed(profile: Profile, members: int, features: frozenset[Feature]) -> Instance:
-    """An instance of features put together; with `max-size` there is one more member than room."""
+    """An instance of several features; with `max-size` it has one member more than the maximum."""
     timed = Feature.TIME in features
     instance = (
         Instance(profile, members, features) if timed else _untimed(profile, members, *features)

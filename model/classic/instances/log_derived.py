@@ -37,7 +37,7 @@ APPENDING: Final = frozenset(
 
 
 class Recorded(Instance):
-    """Inputs that lead to appends, and none that only read."""
+    """Inputs that lead to appends; none only reads."""
 
     __slots__ = ()
 
@@ -74,7 +74,7 @@ def _comes_to_nothing(body: RequestBody) -> bool:
 
 
 def log_instance(profile: Profile) -> Instance:
-    """The instance of a version: no time passes in it, and what can expire may do so at once."""
+    """The instance of a version: no time passes, and offsets may expire at once."""
     return Recorded(
         profile,
         1,

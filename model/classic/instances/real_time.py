@@ -1,7 +1,7 @@
 """The instances for a long run on a broker: only their initial delay can fire.
 
-Only the order of requests decides what is allowed, so that hundreds of tests can run at the same
-time. They have only inputs that Kafka's wire protocol has: no faults, no held appends.
+Only the order of requests decides what is allowed, so hundreds of tests can run in parallel. All
+inputs exist in Kafka's wire protocol: no faults, no held appends.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Askable(Instance):
 
 
 def _is_askable(given: Input) -> bool:
-    """Whether a broker can do it: it writes markers only for groups in the transaction."""
+    """Whether a broker can process it: it writes markers only for groups in the transaction."""
     if not isinstance(given, Request) or not isinstance(given.body, EndTxnRequest):
         return True
     return bool(given.body.group_id)
@@ -52,8 +52,8 @@ class AtOnce(Askable):
             yield from super().inputs(state)
 
 
-# What the instances besides `order` are about, in the order in which they are walked. ListGroups
-# returns all groups of the broker, and each test adds some: that comes first.
+# The features of the instances besides `order`, in the order of the walks. ListGroups is first: it
+# returns all groups of the broker, and each test adds some.
 ABOUT: Final[Mapping[str, Feature]] = MappingProxyType(
     {
         "order-administration": Feature.ADMINISTRATION,

@@ -1,7 +1,7 @@
 """Small instances for every coordinator in virtual time.
 
-Each is of one member, or of none, and walked in a second or two: enough to see whether a feature is
-there and does what it should, not how it goes with everything else. No text of PlusCal has them.
+Each has at most one member and is walked in one or two seconds. It tests a feature alone, not in
+combination with others. No PlusCal module has these instances.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from groupcheck.model.classic.transition import Input
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
 
-# Of the instances of features those that are short with one member, in every version.
+# The feature instances that are short with one member, in every version.
 SHORT: Final = (
     "crowded",
     "administration",
@@ -43,15 +43,15 @@ SHORT: Final = (
     "reload",
 )
 
-# About 25 days in minutes: as milliseconds it does not fit into 32 bits.
+# About 25 days in minutes: in milliseconds it exceeds 32 bits.
 LONG_RETENTION: Final = 36_500
 
 
 class Loners(Instance):
     """The instance of consumers without group management, at every version of their requests.
 
-    No time passes, and there is no member: it is about what becomes of offsets, and about the
-    answers while the partition is not served.
+    No time passes, and there is no member. It tests what happens to offsets, and the answers while
+    the partition is not served.
     """
 
     __slots__ = ()
@@ -90,14 +90,14 @@ class Loners(Instance):
 
 
 def small_instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """The small instances of a version; that of static members has as many as are asked for."""
+    """The small instances of a version; `members` is the number of static members."""
     found = feature_instances(profile, 1)
     short: dict[str, Instance] = {name: found[name] for name in SHORT if name in found}
     if "static" in found:
-        # Only with another member it shows whether a member is away or gone.
+        # Only another member can observe whether a member is absent or removed.
         short["static"] = feature_instances(profile, members)["static"]
     if "failover/crash" in profile.rules:
-        # Only a load shows from when on a coordinator that crashes counts the age of offsets.
+        # Only a load shows when the age of offsets starts after a crash.
         aged = found["expiry"]
         short["expiry-crashes"] = aged._replace(features=aged.features | {Feature.CRASHES})
         features = frozenset({Feature.FAILOVER, Feature.EXPIRY})
@@ -114,7 +114,7 @@ def small_instances(profile: Profile, members: int) -> dict[str, Instance]:
 def instances_named(
     profile: Profile, name: str, members: int, broker: Mapping[str, int]
 ) -> Iterator[Instance]:
-    """The instances of that name and those settings: only its graph says which of them it was."""
+    """The instances of that name and those settings; only the graph distinguishes them."""
     tables = (
         virtual_time_instances(profile, members),
         small_instances(profile, members),

@@ -1,8 +1,8 @@
 """Minor versions of Kafka that differ from all `PROFILES`, each as edits of the nearest one.
 
-They serve to check brokers: they have no PlusCal text and no implementation. A source `FILE:LINE of
-TAG` is a line of the oldest release that has the behaviour; rules without an edit have the source
-of their profile.
+They are for checking brokers: they have no PlusCal module and no implementation. A source
+`FILE:LINE of TAG` is a line of the oldest release that has the behaviour; rules without an edit
+have the source of their profile.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ EditOfVersion = Callable[[Version], Version]
 
 
 class Change(NamedTuple):
-    """A difference from 2.7 (`words`), the minor profiles that have it, and the edits that make it.
+    """A difference from 2.7 (`words`), the minor profiles that have it, and its edits.
 
     `issue` is Kafka's, `source` the line of the oldest release that has it.
     """
@@ -94,7 +94,7 @@ def _takes_timeouts(version: Version) -> Version:
 def _leaves_first_timers(version: Version) -> Version:
     """The version that starts no session timer when the first join phase of a member ends.
 
-    The timer that limits how long its JoinGroup may stay parked goes on.
+    The timer that limits how long its JoinGroup stays parked continues.
     """
     *others, admit = _effects(version, "rebalance/complete")
 

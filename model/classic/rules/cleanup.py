@@ -1,4 +1,4 @@
-"""The periodic cleanup: expired offsets are removed, and groups that are left with none.
+"""The periodic cleanup: removes expired offsets, and groups without members and offsets.
 
 It is not a request, and has no response (2.7 GroupMetadataManager.scala:784).
 """
@@ -35,12 +35,12 @@ def _is_over(step: Step, _partition: TopicPartition, offset: Offset) -> bool:
 
 
 def _is_over_and_settled(step: Step, partition: TopicPartition, offset: Offset) -> bool:
-    """Its own time is over, and no other commit of the partition is pending."""
+    """Its own retention time is over, and no other commit of the partition is pending."""
     return partition not in dict(step.existing.unstable) and is_over(step, offset.left_ms)
 
 
 def _is_over_for_empty(step: Step, partition: TopicPartition, offset: Offset) -> bool:
-    """The time of the group is over, or its own if its commit has set one."""
+    """The group's retention time is over, or its own if its commit set one."""
     if not offset.fixed:
         offset = offset._replace(left_ms=step.existing.empty_left_ms)
     return _is_over_and_settled(step, partition, offset)
@@ -148,7 +148,7 @@ CLEANUP: Final = table(
         "cleanup/consumers",
         "the group has members: offsets of topics that they do not subscribe to may expire",
         at("", "", "GM:745", "CG:960"),
-        # A group that rebalances is not looked at (KAFKA-13636).
+        # The cleanup skips a group that rebalances (KAFKA-13636).
         state_is(STABLE).only(at("", "", "", "CG:960")),
         Guard("the members are consumers, and the coordinator knows their topics", _is_consumers),
         *_removes(

@@ -49,7 +49,7 @@ def state_is_not(*states: GroupState) -> Guard:
 
 
 def body_of(_cls: type[B]) -> Callable[[Request], B]:
-    """Takes the body of a request out of it, where it is of that class."""
+    """Returns the body of a request if it is of that class."""
     return attrgetter("body")
 
 
@@ -63,7 +63,7 @@ def member_of(step: Step, request: Request) -> Member:
     """The member that a request names.
 
     Raises:
-        LookupError: it is not in the group; a rule has not made sure of that.
+        LookupError: it is not in the group; a rule lacks the check for it.
     """
     found = step.existing.member(member_id_of(request))
     if found is None:
@@ -90,15 +90,15 @@ def group_id_of(request: Request) -> str:
 
 
 def is_of_another(step: Step, request: Request) -> bool:
-    """Whether the request is for the group with the empty id, and this group is another one.
+    """Whether the request names the empty group id, and this group has another id.
 
-    Of the group with the empty id, which is in another partition, there is nothing.
+    The group with the empty id is in another partition, and has no members or offsets.
     """
     return not group_id_of(request) and not (step.group or Group()).has_empty_id
 
 
 def is_missing(step: Step, request: Request) -> bool:
-    """Whether the group does not exist; only commits make one with the empty id."""
+    """Whether the group does not exist; only commits create one with the empty id."""
     group = step.group
     if group is None or group.state is GroupState.DEAD:
         return True
@@ -169,7 +169,7 @@ CHECKS: Final[Mapping[str, tuple[Guard, ErrorCode]]] = {
     "unknown-member": (UNKNOWN_MEMBER, ErrorCode.UNKNOWN_MEMBER_ID),
     "other-generation": (OTHER_GENERATION, ErrorCode.ILLEGAL_GENERATION),
 }
-# The words of checks that say something else than their guards.
+# The words of checks whose guards have other words.
 WORDS: Final[Mapping[str, str]] = {
     "fenced": "another member has joined with the same group.instance.id",
 }

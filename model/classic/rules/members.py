@@ -85,7 +85,8 @@ def rebalance_timeout_ms(group: Group) -> int:
 def current_generation(step: Step, member: Member, state: GroupState) -> kafka.JoinGroupResponse:
     """The answer that admits a member to the generation; only the leader gets the members.
 
-    In Stable not even a leader gets them, as it need not assign (2.7 GroupCoordinator.scala:327).
+    In Stable the leader does not get them either: it need not assign (2.7
+    GroupCoordinator.scala:327).
     """
     group = step.existing
     leads = member.member_id == group.leader and state is COMPLETING
@@ -110,7 +111,7 @@ def listed_members(group: Group) -> tuple[kafka.JoinGroupResponseMember, ...]:
 
 
 def times_supported(members: tuple[Member, ...], name: str) -> int:
-    """How often a protocol counts: once each time that a member names it.
+    """The number of times that members name a protocol.
 
     Source: 2.7 GroupMetadata.scala:253.
     """
@@ -137,9 +138,9 @@ def votes(members: tuple[Member, ...]) -> Counter[str]:
 def vote_winners(members: tuple[Member, ...]) -> list[str]:
     """The protocols with the most votes (2.7 GroupMetadata.scala:420).
 
-    There is one wherever a member that joins has to offer one that all support. (Not so if a member
-    names a protocol twice: Kafka counts it twice and throws here, in the middle of the rebalance,
-    for good. Such requests are outside the model.)
+    There is one, since each new member has to offer a protocol that all support. The exception is a
+    member that names a protocol twice: Kafka counts it twice, throws here during every rebalance,
+    and never recovers. The model does not have such requests.
     """
     counted = votes(members)
     most = max(counted.values(), default=0)
@@ -168,7 +169,7 @@ def _left(step: Step, member_ids: Sequence[str]) -> list[str]:
 
 
 def elect_leader(step: Step, member_ids: Sequence[str]) -> None:
-    """Elect any of the members but these."""
+    """Elect any of the other members."""
     leader = step.choose(Choice.LEADER, _left(step, member_ids))
     step.group = step.existing._replace(leader=leader)
 

@@ -1,4 +1,4 @@
-"""A static member goes on under a new member id, and requests parked under the old one fail."""
+"""A static member gets a new member id, and requests parked under the old one fail."""
 
 from __future__ import annotations
 

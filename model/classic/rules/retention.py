@@ -1,4 +1,4 @@
-"""How long offsets are retained: the time that is left, and how it passes.
+"""How long offsets are retained: the time left, and its passing.
 
 `cleanup` removes offsets whose time is over.
 """
@@ -44,7 +44,7 @@ def retention_ms(step: Step) -> int | None:
 def retained(step: Step, offset: Offset, said_ms: int = NO_RETENTION) -> Offset:
     """An offset that is committed now, perhaps with the retention time that the request asks for.
 
-    Where each offset has its own time anyway, it does not matter whether the request set it.
+    Where each offset has its own retention time, it does not matter whether the request set it.
     """
     if said_ms == NO_RETENTION or not step.config.keeps_ages:
         return offset._replace(left_ms=retention_ms(step))
@@ -62,7 +62,7 @@ START_EMPTY_RETENTION: Final = Effect(
 
 
 def is_over(step: Step, left_ms: int | None) -> bool:
-    """Whether the time is up, or past in versions in which it has to be."""
+    """Whether the time is over; in some versions it has to be exceeded."""
     return left_ms is not None and left_ms <= _least_ms(step)
 
 
@@ -87,7 +87,7 @@ def elapse(step: Step, ms: int) -> None:
 
 
 def _least_ms(step: Step) -> int:
-    """The least that can be left, in ms: below it, it does not matter how long it has been over."""
+    """The minimum of the time left, in ms: below it, differences have no effect."""
     return 0 if COUNTS_FROM_EMPTY(step) else -1
 
 
@@ -109,7 +109,7 @@ def _less(left_ms: int | None, ms: int, least_ms: int) -> int | None:
 
 
 def ageless(holder: Holder) -> Holder:
-    """The same holder, with offsets without age, and without what only keeps them from expiring."""
+    """The same holder without the ages of offsets and the fields that only prevent their expiry."""
     changed = holder._replace(
         offsets=tuple((tp, offset.ageless) for tp, offset in holder.offsets),
         transactions=tuple(p._replace(offset=p.offset.ageless) for p in holder.transactions),

@@ -14,8 +14,8 @@ from groupcheck.model.vocabulary import ErrorCode, SyncGroupResponse
 def restart_session(step: Step, member: Member) -> Member:
     """Restart the member's session timer, and store the member.
 
-    A parked request counts as a heartbeat (2.7 MemberMetadata.scala:98), so no timer runs beside
-    it. A new member is the exception: its parked JoinGroup does not keep it alive.
+    A parked request counts as a heartbeat (2.7 MemberMetadata.scala:98), so no session timer runs
+    meanwhile. A new member is the exception: its parked JoinGroup does not keep it alive.
     """
     parked = member.awaiting_join is not None or member.awaiting_sync is not None
     left = None if parked and not member.is_new else member.session_timeout_ms

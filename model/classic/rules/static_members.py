@@ -33,7 +33,7 @@ from groupcheck.model.vocabulary import (
     Request,
 )
 
-SKIPS_SINCE: Final = 9  # the version of JoinGroup that can tell a leader to (KIP-814)
+SKIPS_SINCE: Final = 9  # the version of JoinGroup that added skip_assignment (KIP-814)
 
 
 def _rejoins(step: Step, request: Request) -> bool:
@@ -50,7 +50,7 @@ def _same_protocol_wins(step: Step, request: Request) -> bool:
 
 
 def _replace_and_park(step: Step, request: Request) -> None:
-    """The member goes on under a new id, its new JoinGroup parked (2.7 GroupMetadata.scala:305)."""
+    """Give the member a new id and park its JoinGroup (2.7 GroupMetadata.scala:305)."""
     old = cast("Member", static_member_of(step.existing, request))
     restart_session(step, replace(step, old, new_id(request)))
     PARK_JOIN(step, request)
@@ -59,8 +59,8 @@ def _replace_and_park(step: Step, request: Request) -> None:
 def _store(step: Step, request: Request, *, current: bool) -> None:
     """Append the new id; with `current` the answer names the leader when the append completes.
 
-    Unlike that of other members whose JoinGroup is parked, its session timer runs while it waits,
-    as nothing else will start it. It is as long as before, even if the request's timeouts count.
+    Unlike other members with a parked JoinGroup, it has a running session timer, as nothing else
+    will start it. The timer keeps its length, even where the request's timeouts apply.
 
     Source: 2.7 GroupCoordinator.scala:1053, 4.1 GroupMetadataManager.java:7227.
     """

@@ -1,4 +1,4 @@
-"""Time: every running timer has less left, and timers with nothing left fire."""
+"""Time: every running timer counts down, and fires at 0."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from groupcheck.model.classic.step import Step
 from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, single, table
 
 AREA: Final = "time"
-# Timers that fire in a row before any time passes: so many, and some for each that is due then.
+# The maximum of timers that fire in a row without time passing, and more for each that is due.
 MOST_FIRED: Final = 40
 MOST_EACH: Final = 4
 
@@ -44,7 +44,7 @@ PASS: Final = single(
 
 
 class Timer(NamedTuple):
-    """A running timer: what it has left, in ms, and the table that decides when it fires."""
+    """A running timer: the time left, in ms, and the table that decides when it fires."""
 
     left_ms: int
     table: Table
@@ -65,16 +65,15 @@ def pass_time(step: Step, ms: int) -> None:
 
 
 def advance(step: Step) -> None:
-    """Fire the timers that are due now, which ends each step."""
+    """Fire the timers that are due now, at the end of each step."""
     _advance(step, 0)
 
 
 def _advance(step: Step, left_ms: int) -> None:
     """Let time pass, firing timers in the order of their deadlines.
 
-    On a real clock a timer whose deadline is less than `timer_late_ms` past may not have fired
-    yet, and one may seem to fire `timer_early_ms` before the observer's clock says so.
-    After a shutdown none fires any more.
+    On a real clock, a timer may fire up to `timer_late_ms` after its deadline, or seem to fire up
+    to `timer_early_ms` before it on the observer's clock. No timer fires after a shutdown.
     """
     if not step.active:
         retention.elapse(step, left_ms)
@@ -101,7 +100,7 @@ def _advance(step: Step, left_ms: int) -> None:
 
 
 def due_next(state: Coordinator | Step, within_ms: int) -> list[Timer]:
-    """The timers that share the earliest deadline, if it is not further than `within_ms`."""
+    """The timers with the earliest deadline, if it is within `within_ms`."""
     timers = due(state, within_ms)
     if len(timers) > 1:
         first_ms = min(t.left_ms for t in timers)
@@ -155,7 +154,7 @@ def elapse(step: Step, ms: int) -> None:
 
 
 def _elapse_removed_group(step: Step, ms: int) -> None:
-    """Take time off the join timer of a group that was removed: without a group it just ends."""
+    """Take time off the join timer of a removed group; with no new group it ends without effect."""
     if step.removed_group_join_ms is not None:
         left_ms = step.removed_group_join_ms - ms
         step.removed_group_join_ms = None if step.group is None and left_ms <= 0 else left_ms
@@ -272,7 +271,7 @@ def _extends(step: Step, _subject: object) -> bool:
 
 
 def _extend(step: Step, _subject: object) -> None:
-    """What may still be added shrinks by the round that is over (2.7 DelayedJoin.scala:71).
+    """The remaining extension shrinks by the round that is over (2.7 DelayedJoin.scala:71).
 
     A round is never longer than the configured delay.
     """

@@ -1,7 +1,7 @@
 """Offsets of transactions: pending from their TxnOffsetCommit to the marker that ends them.
 
-Of where things stand in the log only their order counts, partition by partition: appends complete
-in the order of the log, so what is completed last is the newest.
+Of positions in the log only the order matters, for each partition. Appends complete in the order of
+the log, so the last completed one is the newest.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def pend(
     offsets: Mapping[TopicPartition, Offset],
     request_id: int | None,
 ) -> Group:
-    """The group with offsets of a transaction, in the place of earlier ones of the same producer.
+    """The group with offsets of a transaction, which replace earlier ones of the same producer.
 
     Source: GroupMetadata.scala:614.
     """
@@ -55,8 +55,8 @@ def mark_in_log(group: Group, entry: OffsetsAppend) -> Group:
 def drop_failed(group: Group, entry: OffsetsAppend) -> Group:
     """The group after the append of a TxnOffsetCommit failed (GroupMetadata.scala:632).
 
-    What the producer has pending for those partitions is dropped, of whichever of its commits; and
-    if nothing is left no marker is awaited.
+    The producer's pending offsets of those partitions are dropped, whichever commit they are of. If
+    none is left, no marker is awaited.
     """
     stored = {partition for partition, _ in entry.offsets}
     kept = tuple(
@@ -70,7 +70,7 @@ def drop_failed(group: Group, entry: OffsetsAppend) -> Group:
 
 
 def mark_older(group: Group, partition: TopicPartition) -> Group:
-    """The group after a commit of the partition that is the newest in the log so far."""
+    """The group after a commit of the partition that is now the newest in the log."""
     return group._replace(
         transactions=tuple(
             p._replace(newer=False) if p.partition == partition and p.request_id is None else p
@@ -80,12 +80,12 @@ def mark_older(group: Group, partition: TopicPartition) -> Group:
 
 
 def awaiting_marker(group: Group) -> set[TopicPartition]:
-    """The partitions that a transaction has committed an offset of."""
+    """The partitions with a transaction's pending offset."""
     return {p.partition for p in group.transactions}
 
 
 def mark_newest(group: Group, partitions: Iterable[TopicPartition]) -> Group:
-    """The group after the offsets of those partitions have gone: what is pending is newer."""
+    """The group without the offsets of those partitions: pending ones are newer."""
     gone = set(partitions)
     return group._replace(
         transactions=tuple(
@@ -95,14 +95,14 @@ def mark_newest(group: Group, partitions: Iterable[TopicPartition]) -> Group:
 
 
 def drop_pending(group: Group, partitions: Iterable[TopicPartition]) -> Group:
-    """The group without what is pending for those partitions; markers are awaited nevertheless."""
+    """The group without the pending offsets of those partitions; markers are still awaited."""
     gone = set(partitions)
     kept = tuple(p for p in group.transactions if p.partition not in gone)
     return group._replace(transactions=kept)
 
 
 def drop_pending_and_producers(group: Group, partitions: Iterable[TopicPartition]) -> Group:
-    """The same, but of whom nothing is left no marker is awaited.
+    """The same; no marker is awaited of a producer without pending offsets.
 
     Source: 4.1 OffsetMetadataManager.java:1184.
     """
@@ -112,14 +112,14 @@ def drop_pending_and_producers(group: Group, partitions: Iterable[TopicPartition
 
 
 def pending_of(group: Group, producer_id: int) -> list[PendingOffset]:
-    """What is pending of a producer."""
+    """The pending offsets of a producer."""
     return [p for p in group.transactions if p.producer_id == producer_id]
 
 
 def end(group: Group, producer_id: int, made_readable: Iterable[PendingOffset]) -> Group:
     """The group after a marker (GroupMetadata.scala:660).
 
-    Each of the offsets that it makes readable is so only if it is newer than the one that stands.
+    It makes an offset readable only if that is newer than the readable one.
     """
     for pending in made_readable:
         if pending.newer:
@@ -131,7 +131,7 @@ def end(group: Group, producer_id: int, made_readable: Iterable[PendingOffset]) 
 
 
 def _read_from(group: Group, pending: PendingOffset) -> Group:
-    """The group where that offset is the one to read, and what stood before it in the log older."""
+    """The group in which that offset is readable, and earlier ones of the log are older."""
     earlier = group.transactions[: group.transactions.index(pending)]
     overtaken = [p for p in earlier if p.partition == pending.partition]
     return group._replace(

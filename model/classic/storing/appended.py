@@ -1,4 +1,4 @@
-"""What a step appends to the log, as a step reports it: which records, not what the log is then.
+"""The records that a step appends to the log, not the log after them.
 
 Which of them a rule appends is in `records`.
 """

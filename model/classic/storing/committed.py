@@ -1,8 +1,8 @@
-"""What is read while something written is not committed, where the two differ.
+"""What requests read while a record is not committed.
 
-From 4.1 on a group's state moves on as it writes, and requests that only read see the groups and
-offsets that are committed. Everything else of a committed group is shown as it is now. `deferred`
-has what becomes of deferred answers.
+From 4.1 on, an append takes effect at once, and requests that only read see committed groups and
+offsets. Everything else of a committed group is shown as it is now. `deferred` processes deferred
+answers.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ ANSWERS_ARE_DEFERRED: Final = Behaviour(
 
 
 def note_written(step: Step) -> None:
-    """Note that something is written: while appends are held, reads see what was there before it.
+    """Note that a record is written: while appends are held, reads see the state before it.
 
-    A group of which nothing was written before does not show. (Other groups of the partition may
-    write as well, but none of a coordinator whose appends can be held.)
+    A group without an earlier record is not visible. (Other groups of the partition may write too,
+    except on a coordinator whose appends can be held.)
     """
     if not (step.holding and ANSWERS_ARE_DEFERRED(step) and step.committed is None):
         return
@@ -72,7 +72,7 @@ READ: Final = single(
 
 
 def read(step: Step, table: Table, request: Request) -> None:
-    """Decide on a request that only reads, and whose answer does not wait."""
+    """Process a request that only reads and whose answer does not wait."""
     if step.committed is None:
         decide(step, table, request)
     else:

@@ -46,8 +46,8 @@ COMMITS_FAIL_EVERYWHERE: Final = Behaviour(
     "too",
     at("", "", "", "GCS:1996"),
 )
-# 0.10.0 has no pending commits and nothing that asks for them: there it only keeps the states equal
-# to those of 0.10.2, and the line is where the commit is complete.
+# 0.10.0 has no pending commits, and no rule reads them: there it only keeps the states equal to
+# those of 0.10.2, and the line is where the commit is complete.
 COMMITS_ARE_PENDING: Final = Behaviour(
     "commits-are-pending",
     AREA,
@@ -140,7 +140,7 @@ ASSIGNMENTS_APPENDED: Final = table(
 
 
 def _has_group(step: Step, entry: OffsetsAppend) -> Group | None:
-    """The group that the commit was for; of one deleted or unloaded since nothing can be read.
+    """The group of the commit; None if it was deleted or unloaded since.
 
     Source: 2.7 GroupMetadataManager.scala:405.
     """

@@ -1,8 +1,8 @@
-"""Answers that wait until everything written is committed, and fail if the partition is lost first.
+"""Answers that wait until every record is committed, and fail if the partition is lost first.
 
-From 4.1 on, an answer without an error waits until everything written before it is committed
-(`Step.answer`). A parked JoinGroup or SyncGroup is answered by the group, but it waits here too:
-only for the error.
+From 4.1 on, an answer without an error waits until every record written before it is committed
+(`Step.answer`). The group answers a parked JoinGroup or SyncGroup; it waits here too, but only for
+the error.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ AREA: Final = "log"
 
 
 def hold_request(step: Step, request_id: int, *, joins: bool) -> None:
-    """Note that a request is parked while something written is not committed."""
+    """Note that a request is parked while a record is not committed."""
     if step.committed is not None:
         step.appends = (*step.appends, HeldRequest(request_id, joins))
 
 
 def fail_deferred(step: Step, error: ErrorCode) -> None:
-    """Fail everything that waits, in order."""
+    """Fail all waiting requests, in order."""
     decide(step, FAIL_DEFERRED, error)
 
 

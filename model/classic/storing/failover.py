@@ -1,6 +1,6 @@
-"""Faults of a coordinator: its partition moves, its process crashes, it is shut down.
+"""Faults of a coordinator: a moved partition, a crash, a shutdown.
 
-What is lost in memory is found in the log, if it was recorded (`records`).
+A load restores the state from the log, as far as it was recorded (`records`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def _unload(step: Step, _subject: object) -> None:
 def _outliving(
     entry: StaticAppend | OffsetsAppend, group: Group | None
 ) -> StaticAppend | OffsetsAppend:
-    """An append after its group is unloaded: the answer that is still due, if any."""
+    """An append after its group is unloaded: the answer that it still owes, if any."""
     if isinstance(entry, OffsetsAppend):
         return entry._replace(after_unload=True)
     member = group.member(entry.member_id) if group and entry.member_id is not None else None
@@ -101,7 +101,7 @@ def _configure(step: Step, given: Configure) -> None:
 
 
 def _shut_down(step: Step, _subject: object) -> None:
-    """No timer fires any more. What is served now is loaded when the coordinator comes back."""
+    """Stop all timers. A partition that is served now is loaded after the restart."""
     step.active, step.removed_group_join_ms = False, None
 
 
@@ -176,7 +176,7 @@ SHUTDOWN: Final = single(
 
 
 def move(step: Step, fault: Table) -> None:
-    """The partition moves; after a shutdown nothing is scheduled any more."""
+    """Move the partition; after a shutdown nothing is scheduled."""
     decide(step, fault if step.active else STAY, None)
 
 
@@ -194,7 +194,7 @@ def _load(step: Step) -> None:
 
 
 def _statics(step: Step, members: Iterable[Member]) -> tuple[tuple[str, str], ...]:
-    """The member of each group.instance.id: the one of several that Kafka comes to last.
+    """The member of each group.instance.id: of several, the last one that Kafka reads.
 
     They are in the order of a hash map (2.7 GroupMetadata.scala:149, 378).
     """

@@ -71,7 +71,7 @@ def store_offsets(step: Step, entry: OffsetsAppend) -> None:
 
 
 def store_new_id(step: Step, entry: StaticAppend, old: Member, before: Group) -> None:
-    """Append the new id of a static member, with the assignments of before.
+    """Append the new id of a static member, with the previous assignments.
 
     It replaces `old` in the group, which was `before` when the member rejoined.
     """
@@ -114,7 +114,7 @@ def append(step: Step, entry: Written) -> None:
 
 
 def _completes_at_once(step: Step, entry: Written) -> bool:
-    """Where answers wait, a failed append completes at once, and offsets take effect at once."""
+    """Where answers are deferred, failed appends complete and offsets take effect at once."""
     failed = entry.error is not ErrorCode.NONE
     return ANSWERS_ARE_DEFERRED(step) and (failed or isinstance(entry, OffsetsAppend))
 

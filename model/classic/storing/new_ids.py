@@ -46,7 +46,7 @@ def _is_outdated(step: Step, entry: StaticAppend) -> bool:
 
 
 def _drop_parked(step: Step, entry: StaticAppend) -> None:
-    """On an error, Kafka fails once the member has its old protocols back, and drops its JoinGroup.
+    """On an error, Kafka restores the member's old protocols, then fails and drops its JoinGroup.
 
     Source: 2.7 GroupCoordinator.scala:1061.
     """
@@ -57,12 +57,12 @@ def _drop_parked(step: Step, entry: StaticAppend) -> None:
 
 
 def _with_old_protocols(entry: StaticAppend, member: Member) -> Member:
-    """Kafka keeps the protocols to go back to only once the new ones have replaced them."""
+    """Kafka saves the protocols to restore only after the new ones have replaced them."""
     return member if entry.before is not None else member._replace(protocols=entry.offered)
 
 
 def _revert(step: Step, entry: StaticAppend) -> None:
-    """The member has its old id again; where failures are undone, the group is as it was."""
+    """Restore the member's old id; where failures are rolled back, restore the whole group."""
     if entry.after_unload is not None:
         request_id, answer = entry.after_unload
         step.answer(request_id, _not_stored(step, entry, answer))
@@ -77,7 +77,7 @@ def _revert(step: Step, entry: StaticAppend) -> None:
 
 
 def _restore(step: Step, before: Group, member_id: str) -> None:
-    """The group is as it was; no request of the member is parked, and its session timer restarts.
+    """Restore the group; no request of the member is parked, and its session timer restarts.
 
     Source: 4.1 GroupMetadataManager.java:7254.
     """
@@ -98,7 +98,7 @@ def _reveal_new_id(step: Step, entry: StaticAppend) -> None:
     step.group = group.with_member(member._replace(awaiting_join=None, revealed=revealed))
 
 
-# Answered if it still waits, whatever the group does now: 2.7 GroupCoordinator.scala:1073.
+# Answered if it still waits, whatever the group's state: 2.7 GroupCoordinator.scala:1073.
 NEW_ID_APPENDED: Final = table(
     "The append of a static member's new id completes",
     AREA,

@@ -1,4 +1,4 @@
-"""The log as the group's records make it: an appended record is there at once.
+"""The log of the group's records: an appended record is in it at once.
 
 `log` has what the completion of an append does.
 """
@@ -90,7 +90,7 @@ def show_group(step: Step) -> None:
 
 
 def next_error(step: Step) -> ErrorCode:
-    """The error of the next append, NONE if it succeeds; it counts as made."""
+    """The error of the next append, NONE if it succeeds; counts the append."""
     failing = step.failing
     if failing is None:
         return ErrorCode.NONE
@@ -137,7 +137,7 @@ def record_group(step: Step, assignments: dict[str, bytes]) -> None:
 
 
 def _loaded(step: Step, member: Member, assignments: dict[str, bytes]) -> Member:
-    """A member as it will be when it is loaded; its id may have been revealed by then."""
+    """A member as a load restores it; its id may have been revealed by then."""
     name = step.existing.protocol_name
     return member._replace(
         protocols=tuple(p for p in member.protocols if p.name == name),
@@ -209,7 +209,7 @@ def removal_fails(step: Step, *, removes: bool) -> bool:
 
 
 def fail_removal(step: Step) -> None:
-    """Make the append of a removal that fails."""
+    """Append a removal that fails."""
     finish_append(step, next_error(step))
 
 

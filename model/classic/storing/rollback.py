@@ -1,7 +1,7 @@
-"""What becomes of a group of which nothing was ever written, when an append ends.
+"""What happens to a group without a written record when an append ends.
 
-From 4.1 on the groups of a partition are as they were last written, whichever group was: an append
-that fails also removes a group that was created after the last write.
+From 4.1 on, a failed append rolls the groups of a partition back to the last write of any group: it
+also removes a group that was created after that write.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ HIDES_GROUP_WITHOUT_RECORDS: Final = Behaviour(
 
 
 def _remove(step: Step, _subject: object) -> None:
-    """The group is removed, but its timers run on, by its id (4.1 CoordinatorRuntime.java:873).
+    """Remove the group; its timers, keyed by its id, continue (4.1 CoordinatorRuntime.java:873).
 
     Those of members find no member. The join timer may find an Empty group of that id.
     """
@@ -46,7 +46,7 @@ UNDO_CREATION: Final = single(
 
 
 def finish_append(step: Step, error: ErrorCode) -> None:
-    """End an append: a group of which nothing was written is written now, or is removed on `error`.
+    """End an append: a group without a record is now written, or is removed on `error`.
 
     Writes of other groups are not in the model: unless this step created the group, it may have
     been written together with one of them.
