@@ -113,7 +113,7 @@ def _with_repeated(names: Names, records: tuple[Any, ...]) -> Names:
 
 
 def _in_order(records: tuple[Record, ...]) -> tuple[Record, ...]:
-    """Records in a fixed order, whatever they contain: None does not compare with strings."""
+    """Records in a fixed order; None does not compare with strings."""
     return tuple(sorted(records, key=repr)) if len(records) > 1 else records
 
 
@@ -170,7 +170,7 @@ def differing_field(group: Group | None, view: GroupView | None, names: Names) -
 
 
 def _revealed(member_id: str | None, names: Names) -> str | None:
-    """A member's symbol, if the port has revealed its id; a loaded member's may never be."""
+    """A member's symbol if the port has revealed its id, which is optional for a loaded member."""
     return UNREVEALED if member_id and member_id not in names.values() else member_id
 
 
@@ -196,7 +196,7 @@ def _members_differ(group: Group, view: GroupView, names: Names) -> bool:
 
 
 def member_view(member: Member) -> MemberView:
-    """A member as a port shows it that shows every field."""
+    """A member as shown by a port that shows every field."""
     return MemberView(
         member.member_id,
         member.group_instance_id,
@@ -219,7 +219,7 @@ def _unrevealed_differ(members: list[Member], views: list[MemberView]) -> bool:
 
 
 def _member_differs(member: Member, shown: MemberView, *, stable: bool) -> bool:
-    """Whether a field that is shown differs; an empty string or none is the same."""
+    """Whether a field that is shown differs; an empty string equals null."""
     hidden = {"member_id"} if stable else {"member_id", "assignment"}
     return any(
         seen is not None and (seen or None) != (ours or None)

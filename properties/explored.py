@@ -22,7 +22,7 @@ from groupcheck.model.engine.graph import StateGraph
 from groupcheck.properties.coverage.covered import digest
 from groupcheck.properties.result import Settings
 
-# Deviations may make an instance so many times larger.
+# The factor by which deviations may enlarge an instance.
 MOST_GROWTH: Final = 4
 
 
@@ -58,7 +58,7 @@ def space_of(instance: Instance, done: Callable[[int], None] = lambda _states: N
         states += found
         done(found)
 
-    # Rules are functions, which are not pickled; numbers are quickly made.
+    # Rules are functions and cannot be pickled; numbers are quickly computed.
     space = derived(
         f"state space of {instance.text}",
         lambda: explore(instance, count)._replace(instance=None, numbers={}),
@@ -111,8 +111,8 @@ def _deviating(space: StateSpace, model: Profile, done: Callable[[int], None]) -
     """
     found = deviating_space(space, model, done)
     if found is None:
-        return space._replace()  # another one, as tests of it are checked by other rules
-    # Answers with a field that may have any value equal all others, and states count as ever.
+        return space._replace()  # a new object, as its tests are checked by other rules
+    # Answers with a field that may have any value equal all others; states are counted as usual.
     exact = not any(isinstance(edit, ChangeAnswer | FirstNumber) for edit in model.edits)
     return space if exact and found.nodes == space.nodes and found.edges == space.edges else found
 

@@ -1,4 +1,4 @@
-"""Interruption by Ctrl-C, or by a signal that would leave child processes behind."""
+"""Interruption by Ctrl-C, or by a signal that would orphan child processes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Map(Protocol):
 
 
 class Pool(ThreadPoolExecutor):
-    """Threads that can be waited for whenever an interruption comes.
+    """Threads that can be joined even after an interruption.
 
     A block that is interrupted ends without waiting for them: `finish` does.
     """
@@ -90,7 +90,7 @@ class Pool(ThreadPoolExecutor):
         return future
 
     def finish(self) -> None:
-        """Begin nothing more, and wait for what runs."""
+        """Start no more calls, and wait for the running ones."""
         # Python 3.11 counts a thread as ended if an interruption comes while it is joined.
         self.shutdown(wait=False, cancel_futures=True)
         wait(list(self._unfinished))

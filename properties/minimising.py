@@ -34,7 +34,7 @@ Replay = Callable[[Sequence], Finding | None]
 
 
 class Replayer(NamedTuple):
-    """How sequences are run again: `replays` returns the finding of each, `each` processes a list.
+    """Runs sequences again: `replays` returns the finding of each, `each` processes a list.
 
     If the outcome of a sequence may vary (`varies`), a finding that does not recur is dropped.
     """
@@ -46,7 +46,7 @@ class Replayer(NamedTuple):
 
 @contextmanager
 def in_virtual_time(run: Verification) -> Iterator[Replayer]:
-    """The ports that run side by side run all sequences, until they hang too often."""
+    """Parallel ports run all sequences, until they hang too often."""
     ports: SimpleQueue[Port] = SimpleQueue()
 
     def once(sequence: Sequence) -> Finding | None:

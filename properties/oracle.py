@@ -1,6 +1,6 @@
 """The oracle: every model state that the observations allow, and why none is left.
 
-Subset construction over the model's nondeterminism. Nothing here knows how a port is reached.
+Subset construction over the model's nondeterminism, independent of the connection to a port.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from groupcheck.properties.compare import (
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.tolerances import Tolerances
 
-# The share of the tolerance for late timers that the unknown arrival of a request may use up.
+# The share of the tolerance for late timers that the unknown arrival of a request may use.
 ARRIVAL_SHARE = 0.25
 
 # The distance between an answer and no answer; more than any number of fields.
@@ -86,8 +86,8 @@ class Oracle(engine.Oracle[Outcome]):
             timer_late_ms=late_ms, timer_early_ms=min(late_ms, early_ms), keeps_ages=not late_ms
         )
         super().__init__(Coordinator(log=Log()), self._successors)
-        self.names: dict[str, str] = {}  # the port's member ids, and the symbols they stand for
-        self._symbols: dict[str, str] = {}  # the symbols that stand for something, each to itself
+        self.names: dict[str, str] = {}  # the port's member ids, and their symbols
+        self._symbols: dict[str, str] = {}  # the symbols in use, each mapped to itself
         self._agreed: tuple[Group | None, GroupView | None] = (None, None)  # compared last
         self.requests: dict[int, Request] = {}
 
@@ -138,7 +138,7 @@ class Oracle(engine.Oracle[Outcome]):
             raise DivergedError(Rejection(outcomes, tuple(differences), before, self.config))
 
     def copied(self, *states: Coordinator) -> Oracle:
-        """A copy that goes on by itself, from those states, or from where this one is."""
+        """An independent copy, in those states or in the current ones."""
         other = copy(self)
         other.states = list(states) or self.states
         other.names = dict(self.names)
@@ -170,20 +170,20 @@ class Oracle(engine.Oracle[Outcome]):
         return list(dict.fromkeys(outcomes))
 
     def _moments(self, state: Coordinator, ms: int) -> Iterator[tuple[Outcome, int]]:
-        """When in the last `ms` a request may have arrived: the outcome before, the time after it.
+        """The possible arrivals of a request in the last `ms`: outcome before it, time after it.
 
-        The moment of its arrival is unknown. It decides which timers had fired by then, and when
-        the timers that the request sets began.
+        The time of its arrival is unknown. It decides which timers fired earlier, and when the
+        request's timers started.
 
         Timers fire in the order of their deadlines, so those that fired are a prefix of that order.
         This yields every prefix: at the start, and at each deadline, where the tolerance allows
         the timer to fire before the request or after it. (A timer for which both were possible at
         an earlier deadline keeps both, until it would be too late.)
 
-        A timer that the request sets began after the last timer of the prefix was due. That is the
-        earliest moment; a timer that begins later fires later, which the tolerance for late timers
-        covers. Only where that would use up much of the tolerance, this tries the end too: as if
-        the request had arrived as late as a timer may be.
+        A timer that the request starts began after the last timer of the prefix was due. That is
+        the earliest time; a timer that starts later fires later, which the tolerance for late
+        timers covers. Only where that would use much of the tolerance, this also tries the latest
+        time: as if the request had arrived as late as a timer may be.
         """
         reached = [(o, ms) for o in self._then(_nothing_yet(state), Advance(0))]
         while reached:

@@ -1,6 +1,6 @@
 """Response matching: whether an answer is the allowed one, first literally, then normalised.
 
-Each step of each walk asks for the literal match, so it is fast.
+Every step of a walk runs the literal match, so it is fast.
 """
 
 from __future__ import annotations

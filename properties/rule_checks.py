@@ -1,4 +1,4 @@
-"""One verification as checks of rules: the transitions of each rule, and its findings.
+"""Splits a verification into checks of rules: the transitions and findings of each rule.
 
 It does not depend on the test runner.
 """
@@ -29,7 +29,7 @@ class RuleInstances:
 
     @cached_property
     def needs(self) -> dict[str, frozenset[Feature]]:
-        """For each rule the features without which it is applied nowhere."""
+        """For each rule the features that every application of it needs."""
         return needs(self.explored.spaces.values())
 
 

@@ -31,7 +31,7 @@ Stepped = Callable[[Coordinator, Input, Oracle], None]
 
 # A port may choose at random where Kafka allows several outcomes, such as which of two timers fires
 # first, and a finding may depend on it. In virtual time a replay repeats the sequence, so that a
-# lucky run does not pass for a fixed port.
+# lucky run does not look like a fixed port.
 DRAWS: Final = 20
 SLICE_MS: Final = 50  # how often a wait checks for the expected answers
 
@@ -75,10 +75,10 @@ class Checks:
         return tuple(self.exchanges[:-1] if self._has_failed else self.exchanges)
 
     def observe(self, given: Input, allowed: list[Outcome], seen: Observation) -> None:
-        """Check what came of an input; `allowed` are the outcomes that the oracle predicts.
+        """Check the observation of an input; `allowed` are the outcomes that the oracle predicts.
 
         Raises:
-            FoundError: it is none of them.
+            FoundError: it matches none of them.
         """
         self.exchanges.append(Exchange(given, seen))
         try:
@@ -136,7 +136,7 @@ class Run(Checks):
             raise self.failed(failure, during="open") from failure
 
     def step(self, given: Input) -> str | None:
-        """Do one step; the name of what the port does not support, if that is why it was not done.
+        """Do one step; returns the name of an unsupported input, which is not done.
 
         Raises:
             FoundError: the port has left the model, or failed.
@@ -163,7 +163,7 @@ class Run(Checks):
         """End the test.
 
         Raises:
-            FoundError: the port failed while it did so.
+            FoundError: the port failed meanwhile.
         """
         try:
             self.port.close()
@@ -246,7 +246,7 @@ class Replayed(NamedTuple):
 
 
 def replay(sequence: Sequence, port: Port) -> Finding | None:
-    """Do a sequence on a port; the finding it ends in, if it does.
+    """Run a sequence on a port; returns its finding, if any.
 
     Steps that the port does not support are left out, and an unfair one ends it.
 
@@ -257,7 +257,7 @@ def replay(sequence: Sequence, port: Port) -> Finding | None:
 
 
 def replay_seen(sequence: Sequence, port: Port) -> Replayed:
-    """Do a sequence on a port, as `replay` does, and keep all that is seen.
+    """Run a sequence on a port, as `replay` does, and keep all observations.
 
     Raises:
         PortUnavailableError: the port cannot be reached.
@@ -268,7 +268,7 @@ def replay_seen(sequence: Sequence, port: Port) -> Replayed:
     number = unfair = 0
     try:
         run = Run(port, sequence.model, sequence.broker)
-        for number, step in enumerate(sequence.steps, 1):  # noqa: B007 - said if it is unfair
+        for number, step in enumerate(sequence.steps, 1):  # noqa: B007 - reported if it is unfair
             if run.step(step) is not None:
                 left_out.append(step)
         run.close()
@@ -281,9 +281,9 @@ def replay_seen(sequence: Sequence, port: Port) -> Replayed:
 
 
 def replay_on(sequence: Sequence, source: PortSource) -> Replayed:
-    """Do a sequence on a port that is made for it and let go afterwards.
+    """Run a sequence on a new port, which is shut down afterwards.
 
-    In virtual time it is done until it ends in a finding, `DRAWS` times at most.
+    In virtual time it is repeated until it ends in a finding, at most `DRAWS` times.
 
     Raises:
         NotReplayedError: a step is unfair, or the port supports none of them.
@@ -294,7 +294,7 @@ def replay_on(sequence: Sequence, source: PortSource) -> Replayed:
         try:
             replayed = replay_seen(sequence, port)
             if sequence.deviations and replayed.finding is not None:
-                # A fixed port does not do what the trace excuses.
+                # A fixed port does not have the deviations of the trace.
                 strict = replay_seen(sequence._replace(deviations=()), port)
                 replayed = replayed if strict.finding is not None else strict
             if replayed.unfair:

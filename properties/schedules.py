@@ -32,7 +32,7 @@ from groupcheck.properties.ports.source import PortSource
 if TYPE_CHECKING:
     from groupcheck.properties.verify import Verification
 
-# Explores, tests, and makes the findings of the verification minimal.
+# Explores, tests, and minimises the findings of the verification.
 Schedule = Callable[["Verification"], None]
 
 # The longest initial delay on a real clock; each test waits for it several times.
@@ -160,7 +160,7 @@ def broker_of(run: Verification) -> Mapping[str, int]:
 
 
 def _tour(run: Verification) -> None:
-    """Tour every instance, each on as many ports as run side by side."""
+    """Tour every instance, each on several ports in parallel."""
     hangs, is_over = 0, False
     transitions = ((f"transitions, {n}", each) for n, each in run.coverages.items())
     pairs = ((f"pairs of edges, {n}", each) for n, each in run.pairs.items())

@@ -80,7 +80,7 @@ FAULTS: dict[str, Callable[[], EnvironmentInput]] = {
 }
 MOST_DIGITS = 20  # an int64 with its sign
 MOST_BYTES = 64 * 1024 * 1024  # of a trace: some files have no end
-# The APIs that refuse the group without a name; for the others it is one more group.
+# The APIs that reject the empty group id; for the others it is a valid id of another group.
 NEED_A_NAME = (
     JoinGroupRequest,
     SyncGroupRequest,
@@ -93,13 +93,13 @@ NEED_A_NAME = (
 
 
 class MalformedTraceError(ValueError):
-    """A file is not a trace that groupcheck wrote, or not one this version can replay."""
+    """A file is not a trace of groupcheck, or this version cannot replay it."""
 
 
 class Sequence(NamedTuple):
     """A test: the profile that checks it, the broker's settings, and the inputs in order.
 
-    `deviations` are edits of the profile: what the port does by them is no finding.
+    `deviations` are edits of the profile: differences that they allow are no findings.
     """
 
     profile: str
@@ -135,7 +135,7 @@ def member_ids(body: RequestBody) -> list[str]:
 
 
 def needed_ids(body: RequestBody) -> list[str]:
-    """The member ids that a client needs to send a request: not those in a leader's assignments.
+    """The ids that a client must know to send a request: not those in a leader's assignments.
 
     Kafka ignores unknown ids there.
     """
@@ -153,7 +153,7 @@ def is_symbol(member_id: str) -> bool:
 
 
 def well_formed(steps: Iterable[Input]) -> bool:
-    """Whether every symbol is that of an earlier JoinGroup without a member id."""
+    """Whether every symbol refers to an earlier JoinGroup without a member id."""
     known: set[str] = set()
     for step in steps:
         if isinstance(step, Request):
@@ -183,7 +183,7 @@ def step_message(step: Input) -> Json:
 
 
 def fault_of(step: EnvironmentInput) -> Fault:
-    """What happens to the coordinator, as the port protocol names it."""
+    """The port protocol's message for a fault."""
     if isinstance(step, FailAppends):
         return Fault("append", step.number, int(step.error))
     if isinstance(step, Configure):
@@ -214,7 +214,7 @@ def response_message(response: Response, api_version: int) -> Json:
 
 
 def as_line(message: Json) -> str:
-    """A message as a line of JSON Lines, without its end."""
+    """A message as a line of JSON Lines, without the newline."""
     return json.dumps(message, separators=(",", ":"))
 
 
@@ -244,7 +244,7 @@ def load(path: Path) -> Sequence:
 
 
 def parse(text: str, name: str) -> Sequence:
-    """A sequence from the text of a trace; `name` is said in errors.
+    """A sequence from the text of a trace; errors contain `name`.
 
     Raises:
         MalformedTraceError: with the line and what is wrong with it.
@@ -252,7 +252,7 @@ def parse(text: str, name: str) -> Sequence:
     if not text.strip():
         msg = f"{name}: empty, not a trace"
         raise MalformedTraceError(msg)
-    # Not splitlines, which also splits at characters that a JSON string may hold.
+    # Not splitlines, which also splits at characters that are valid in a JSON string.
     first, *rest = text.removesuffix("\n").split("\n")
     profile, broker = read_line(first, f"{name}:1", header)
     deviations = read_line(first, f"{name}:1", partial(excused, profile))
@@ -272,10 +272,10 @@ def parse(text: str, name: str) -> Sequence:
 
 
 def read_line(line: str, where: str, take: Callable[[Json], Taken]) -> Taken:
-    """What a line holds.
+    """The content of a line.
 
     Raises:
-        MalformedTraceError: it is not what `take` takes; `where` it stands is said.
+        MalformedTraceError: `take` rejects it; the message has `where` it is.
     """
     try:
         message = json.loads(line, parse_int=_whole)
@@ -294,7 +294,7 @@ def read_line(line: str, where: str, take: Callable[[Json], Taken]) -> Taken:
 
 
 def _whole(digits: str) -> int:
-    """A whole number; Python refuses to read the very long ones in words of its own."""
+    """An integer; Python rejects very long ones with a message of its own."""
     if len(digits) > MOST_DIGITS:
         msg = f"a number of {len(digits)} digits"
         raise MalformedTraceError(msg)
@@ -302,7 +302,7 @@ def _whole(digits: str) -> int:
 
 
 def natural(value: object, path: str) -> int:
-    """A number that the model may count with: of 32 bits, and not negative."""
+    """A number that the model can use: of 32 bits, and not negative."""
     number = check_integer(value, path)
     if number < 0:
         msg = f"{path}: expected at least 0, got {number}"
@@ -314,7 +314,7 @@ def header(message: Json) -> tuple[Profile, dict[str, int]]:
     """The profile and the broker's settings, of the first line of a trace.
 
     Raises:
-        MalformedTraceError: it is none.
+        MalformedTraceError: it is not the first line of a trace.
     """
     if type(message.get("trace")) is not int or message["trace"] != FORMAT:
         msg = f"not the first line of a trace of format {FORMAT}"
@@ -343,8 +343,8 @@ def step_of(message: Json, profile: Profile, numbers: Container[int]) -> Input:
     """A step; `numbers` are the ids of the requests before it.
 
     Raises:
-        MalformedTraceError: it is no step of this profile, or no member could have sent it.
-        MalformedBodyError: the body of a request is not what its API has.
+        MalformedTraceError: it is no step of this profile, or no member can send it.
+        MalformedBodyError: the body of a request does not fit its API.
     """
     match message:
         case {"type": "advance"}:
@@ -368,10 +368,10 @@ def step_of(message: Json, profile: Profile, numbers: Container[int]) -> Input:
 
 
 def new_request(message: Json, number: int, known: Container[int], profile: Profile) -> Request:
-    """The request that a line holds, whose `number` is none of those that are `known`.
+    """The request of a line, whose `number` must not be in `known`.
 
     Raises:
-        MalformedTraceError: it is, or the profile has none like it.
+        MalformedTraceError: it is, or the profile has no such request.
         MalformedBodyError: its body is not what its API has.
     """
     if number in known:
@@ -381,7 +381,7 @@ def new_request(message: Json, number: int, known: Container[int], profile: Prof
 
 
 def request_of(message: Json, number: int, profile: Profile) -> Request:
-    """The request that a line holds, whatever groups and members it is about.
+    """The request of a line, for any groups and members.
 
     Raises:
         MalformedTraceError: the profile has none like it.
@@ -403,14 +403,14 @@ def request_of(message: Json, number: int, profile: Profile) -> Request:
 
 
 def _check_in_the_model(body: RequestBody) -> None:
-    """Refuse requests that Kafka accepts and the model does not have."""
+    """Reject requests that Kafka accepts and the model does not have."""
     groups = _groups(body)
     has_empty_id = groups == ("",) and (isinstance(body, NEED_A_NAME) or _changes_nothing(body))
     if groups != (GROUP_ID,) and not has_empty_id:
         others = shown(groups[0] if len(groups) == 1 else list(groups))
         msg = f"a trace is about the one group {GROUP_ID!r}, not {others}"
         raise MalformedTraceError(msg)
-    # A port might by chance have created any other id, which the trace does not reveal.
+    # The port might have generated any other id, which the trace does not reveal.
     for member_id in member_ids(body):
         if member_id not in {"", NOBODY} and not member_id.startswith("#"):
             msg = f"a member id is that of a JoinGroup ('#7') or {NOBODY!r}, not {shown(member_id)}"
@@ -420,7 +420,7 @@ def _check_in_the_model(body: RequestBody) -> None:
 
 
 def _changes_nothing(body: RequestBody) -> bool:
-    """Whether it makes no group of the name it gives, though it need not give one."""
+    """Whether the request creates no group, although its group id may be empty."""
     if isinstance(body, OffsetCommitRequest):
         return body.generation_id >= 0
     return isinstance(body, OffsetFetchRequest | DescribeGroupsRequest | DeleteGroupsRequest)
@@ -430,8 +430,8 @@ def outside_the_model(body: RequestBody) -> str | None:
     """Why the model does not have a request that Kafka accepts; None if it does."""
     if isinstance(body, JoinGroupRequest):
         names = [protocol.name for protocol in body.protocols]
-        # Kafka counts such a vote twice and fails in the middle of the rebalance; and a protocol
-        # without a name is the same as no protocol.
+        # Kafka counts such a vote twice and fails during the rebalance; a protocol without a name
+        # is the same as no protocol.
         if len({"", *names}) <= len(names):
             return "a JoinGroup that names a protocol twice, or '', is not part of the model"
     return None

@@ -1,6 +1,6 @@
-"""A smoke test: one member's life in a dozen requests, and what the port supports.
+"""A smoke test: a dozen requests of one member, and the capabilities of the port.
 
-It says whether a port is connected rightly. It does not check the answers against the model.
+It checks whether a port is connected correctly. It does not check the answers against the model.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ class Member(NamedTuple):
 
 
 # The requests in the order in which they are sent. A group that is subscribed to another topic may
-# lose the offsets of this one; one without members may be deleted. A broker is not sent EndTxn, the
-# marker of a transaction, which may take seconds. Without JoinGroup, errors are expected.
+# lose the offsets of this one; one without members may be deleted. Brokers get no EndTxn
+# (transaction marker), which may take seconds. Without JoinGroup, errors are expected.
 REQUESTS: Final[tuple[Callable[[Member], RequestBody], ...]] = (
     lambda m: JoinGroupRequest(
         GROUP_ID, 30_000, 60_000, m.member_id, protocols=SUBSCRIBED_PROTOCOLS
@@ -95,7 +95,7 @@ Outcome = Literal["ok", "unsupported", "error", "failed"]
 
 
 class Answered(NamedTuple):
-    """What came of one request; `detail` has the error codes, or how the port failed."""
+    """The result of one request; `detail` has the error codes, or how the port failed."""
 
     api: str
     api_version: int
@@ -120,7 +120,7 @@ class Smoked(NamedTuple):
 
     @property
     def connected(self) -> bool:
-        """Whether the port answered something, and every answer is without an error."""
+        """Whether the port answered, and no answer has an error."""
         outcomes = {each.outcome for each in self.answers}
         return "ok" in outcomes and outcomes <= {"ok", "unsupported"}
 
@@ -189,9 +189,9 @@ class _Test:
                 todo.appendleft(made)
 
     def _goes_on(self, failed: Answered) -> bool:
-        """Whether the port can be asked on after a failure; opens it again if it has to be."""
+        """Whether the port can get more requests after a failure; reopens it if needed."""
         if failed.detail == NO_ANSWER:
-            return not self._port.real_time  # where each answer is waited for
+            return not self._port.real_time  # a port in real time waits for each answer
         if failed.detail.startswith("port hung"):
             return False
         try:

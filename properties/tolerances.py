@@ -9,8 +9,8 @@ class Tolerances(NamedTuple):
     """How far observed times may differ from Kafka's.
 
     Args:
-        late_ms: how late a timer may fire. Kafka's purgatory ticks every
-            millisecond and its reaper runs every 200 ms; the rest is for loaded machines.
+        late_ms: how late a timer may fire. Kafka's purgatory ticks every millisecond and its reaper
+            runs every 200 ms; the rest allows for loaded machines.
         early_ms: how early a timer may seem to fire to an observer with another clock;
             never more than `late_ms`.
         answer_ms: how long to wait for a required answer.

@@ -19,7 +19,7 @@ from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo, PortInFront
 from groupcheck.properties.ports.source import PortSource
 
-# Every coordinator has a clock, and members that may change what they offer.
+# Every coordinator has a clock, and members that may change their protocols.
 SKIPPABLE: Final = tuple(f for f in Feature if f not in {Feature.TIME, Feature.METADATA})
 
 # What can be skipped by name, in groups: APIs, faults, features.
@@ -34,7 +34,7 @@ class UnknownNameError(ValueError):
 
 
 def matching(patterns: Iterable[str]) -> frozenset[str]:
-    """The APIs, faults and features whose names match one of the patterns, as a shell does.
+    """The APIs, faults and features whose names match one of the shell patterns.
 
     Raises:
         UnknownNameError: a pattern matches none.
@@ -89,7 +89,7 @@ def skip(source: PortSource, skipped: Collection[str]) -> PortSource:
 
 
 def needs(spaces: Iterable[StateSpace]) -> dict[str, frozenset[Feature]]:
-    """For each rule that is applied in any of the spaces, the features without which it is not.
+    """For each rule that is applied in any of the spaces, the features that it needs.
 
     A rule that is applied with either of two features needs neither of them.
     """

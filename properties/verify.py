@@ -41,7 +41,7 @@ from groupcheck.properties.result import (
 )
 from groupcheck.properties.run import Checks, replay
 
-# Of the time of a run, for the search if there are findings, which are made minimal after it.
+# The share of the time for the search, if there are findings, which are minimised after it.
 SEARCH_SHARE: Final = 0.75
 
 
@@ -57,7 +57,7 @@ class Verification:
         settings: how much is done.
         progress: shows the progress.
         given: instances that were explored before, in place of those of the schedule.
-        wanted: selects transitions; None for all.
+        wanted: selects the transitions to cover; None for all.
         schedule: what is done; None for the schedule of the port's clock.
         on_finding: receives each finding when it is found, before it is made minimal.
         known: the deviations that the port is known to have.
@@ -97,8 +97,8 @@ class Verification:
         self._given = given
         self._kafka: Explored | None = None  # the same without deviations
         self._explored_with: Deviations = ()
-        self.replay_hangs = 0  # while findings were made minimal
-        self.minimal: dict[tuple[str, ...], Finding] = {}  # those that were made minimal
+        self.replay_hangs = 0  # while findings were minimised
+        self.minimal: dict[tuple[str, ...], Finding] = {}  # those that were minimised
         # On a real clock all tests, and whether the port failed at the last input of each.
         self.tests: list[tuple[ObservedTest, bool]] = []
         self.test_lengths: dict[Coverage, list[int]] = {}  # in steps
@@ -113,8 +113,8 @@ class Verification:
     def run(self) -> Result:
         """Run the schedule.
 
-        An interruption, or a port that is gone, ends it early with what was found until then. In
-        the main thread SIGTERM and SIGHUP interrupt it as Ctrl-C does.
+        An interruption, or a failed port, ends it early with the findings so far. In the main
+        thread SIGTERM and SIGHUP interrupt it as Ctrl-C does.
 
         Raises:
             PortUnavailableError: the port could not be reached in the first place.
@@ -182,7 +182,7 @@ class Verification:
 
     @property
     def search_is_over(self) -> bool:
-        """Whether what is left of the time is for making findings minimal."""
+        """Whether the rest of the time is reserved for minimising findings."""
         return self._is_used(SEARCH_SHARE)
 
     def _is_used(self, share: float) -> bool:
@@ -190,7 +190,7 @@ class Verification:
         return bool(time_s) and time.monotonic() - self._started > time_s * share
 
     def covered(self) -> Covered:
-        """What was covered, to be merged with the coverage of other runs."""
+        """The coverage, to be merged with that of other runs."""
         applied = set(self.applied)
         spaces = {}
         digests = self._given.digests if self._given else {}
@@ -231,7 +231,7 @@ class Verification:
 
     @property
     def has_enough(self) -> bool:
-        """Whether there are as many findings as are wanted."""
+        """Whether the maximum of findings is reached."""
         found = len(self.findings) + len(self.search.adopted)
         return found >= self.settings.max_findings
 
@@ -259,7 +259,7 @@ class Verification:
         self._plan(self._given)
 
     def _confirm_known(self) -> None:
-        """Drop the known deviations that their traces do not show on the port any more."""
+        """Drop the known deviations that their traces no longer show on the port."""
         fixed: list[str] = []
         for known in self.known:
             excused = self.search.without(known.edit)
@@ -286,7 +286,7 @@ class Verification:
     def drop_explained(self) -> None:
         """Drop the findings that the deviations explain, and excuse these in the others.
 
-        What only a deviation explained that was refuted is a finding again.
+        Differences that only a refuted deviation explained become findings again.
         """
         before, self.findings = self.findings, {}
         for finding in before.values():
@@ -323,7 +323,7 @@ class Verification:
         self.note_progress()
 
     def keep_test(self, checks: Checks | None, *, failed: bool) -> None:
-        """Keep a test on a real clock: what it shows by other rules is not tried again."""
+        """Keep a test on a real clock: what it covers by other rules is not tried again."""
         (coverage,) = self.coverages.values()
         broker, first = coverage.space.instance.broker, first_generation(self.search.model)
         exchanges = tuple(checks.exchanges) if checks is not None else ()
@@ -385,7 +385,7 @@ class Verification:
 
     @contextmanager
     def pool(self, threads: int) -> Iterator[Pool]:
-        """Threads that begin nothing more, and wait for nothing, after an interruption.
+        """Threads that start no calls and do not wait after an interruption.
 
         None of them runs after the block.
         """

@@ -147,7 +147,7 @@ def _launch(
             "controller.listener.names": "CONTROLLER",
             "controller.quorum.voters": f"1@{controller}",
             "listeners": f"{listener},CONTROLLER://{controller}",
-            # With a linger, the next request may not see what an answered one has written.
+            # With a linger, the next request may not see the records of an answered one.
             "group.coordinator.append.linger.ms": 0,
         }
     path = programs.write("server.properties", _properties(broker))

@@ -118,7 +118,7 @@ class Broker:
 class Brokers:
     """The brokers of a source: one for all its ports, and if that one fails, one for each port.
 
-    Many tests run at the same time, and only one of them has made the shared broker fail.
+    Many tests run concurrently, and only one of them made the shared broker fail.
 
     Raises:
         PortUnavailableError: the broker cannot run here, or cannot be downloaded or built.
@@ -174,7 +174,7 @@ class Brokers:
 
 
 def _served() -> list[BrokerDefinition]:
-    """Return a definition for each version of this project's own coordinator: the control."""
+    """Return a definition for each version of this project's own coordinator, as a control."""
     return [
         BrokerDefinition(
             name,

@@ -24,7 +24,7 @@ ANSWER_S: Final = 5.0
 TRIES: Final = 3
 IN_USE: Final = "Address already in use"
 
-# The same for all brokers that have them: no initial delay, and a wide range of session timeouts.
+# For all brokers with these settings: no initial delay, and a wide range of session timeouts.
 SETTINGS: Final = MappingProxyType(
     {
         "group.min.session.timeout.ms": 100,
@@ -116,7 +116,7 @@ def no_package(*modules: str, extra: str) -> str | None:
 
 
 def to_stderr(line: str) -> None:
-    """Report on standard error what takes long."""
+    """Report long operations on standard error."""
     if sys.stderr is not None:
         sys.stderr.write(f"groupcheck: {line}\n")
         sys.stderr.flush()

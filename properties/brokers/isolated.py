@@ -44,7 +44,7 @@ def isolate() -> None:
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
-    """Copy one direction of a connection; its end, in whatever way, ends both directions."""
+    """Copy one direction of a connection; when it ends, for any reason, both directions end."""
     with contextlib.suppress(OSError):
         while chunk := source.recv(CHUNK_BYTES):
             target.sendall(chunk)
@@ -81,7 +81,7 @@ def main() -> None:
     if os.fork() == 0:
         os.close(program_runs)
         threading.Thread(target=_serve, args=(listener, port), daemon=True).start()
-        os.read(ended, 1)  # until the program ends, which holds the other end
+        os.read(ended, 1)  # returns when the program ends, which holds the other end
         os._exit(0)
     os.set_inheritable(program_runs, True)  # noqa: FBT003 (its only form)
     listener.close()

@@ -14,7 +14,7 @@ from groupcheck.properties.ports.connection import WAKE_S, raise_if_interrupted
 from groupcheck.properties.ports.port import PortFailedError
 from groupcheck.properties.ports.program import Program
 
-ANSWER_S: Final = 20.0  # the supervisor does nothing that takes long
+ANSWER_S: Final = 20.0  # every operation of the supervisor is short
 END_S: Final = 10.0
 LAST_LINES: Final = 15
 LAST_BYTES: Final = 8_192

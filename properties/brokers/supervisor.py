@@ -4,7 +4,7 @@ It runs as a file, needs nothing of this package, and exchanges lines with its p
 prints the folder it has created. Each line of its input is a JSON object with a `name` and an
 `argv`: it starts that program in the folder, with output to NAME.log there. It prints
 `started NAME PID`, and `ended NAME STATUS` when the program ends. When its standard input ends,
-as it does however the parent ends, it kills all programs and removes the folder.
+which happens whenever the parent ends, it kills all programs and removes the folder.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _print(*words: object) -> None:
 
 def _start(name: str, argv: list[str], folder: Path) -> subprocess.Popen[bytes]:
     with (folder / f"{name}.log").open("ab") as log:
-        process = subprocess.Popen(  # noqa: S603 (the parent's choice)
+        process = subprocess.Popen(  # noqa: S603 (the parent chooses it)
             argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder
         )
     _print("started", name, process.pid)

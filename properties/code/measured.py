@@ -1,4 +1,4 @@
-"""Makes the code coverage by transition from the data of coverage.py."""
+"""Computes the code coverage by transition from the data of coverage.py."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _functions(reported: Mapping[str, Any]) -> Iterator[FunctionRan]:
 
 
 def _shown(path: Path, watched: tuple[Path, ...]) -> str:
-    """The path of a file relative to the folder of what was measured."""
+    """The path of a file relative to the measured folder."""
     for each in watched:
         if path.is_relative_to(each):
             return path.relative_to(each.parent).as_posix()

@@ -1,7 +1,7 @@
 """Traces a port's code step by step with coverage.py, with one context for each transition.
 
-The transition of a step is known when the step is over. The context of coverage.py is set then,
-before it records the lines that ran since the last time.
+The transition of a step is known only after the step. The context of coverage.py is set then,
+before it records the lines since the last call.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class TracedPort:
 
     @property
     def max_versions(self) -> Mapping[str, int] | None:
-        """The highest version of each API it speaks."""
+        """The highest version of each API that it supports."""
         return self._port.max_versions
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
@@ -146,7 +146,7 @@ class TracedPort:
 
 
 def _label(before: Coordinator, given: Input, oracle: Oracle) -> Label:
-    """The transition of a step; if several rules may have applied, those that all have."""
+    """The transition of a step; if several sets of rules are possible, the rules in all of them."""
     first, *others = sorted(oracle.applied) or [()]
     rules = (rule for rule in dict.fromkeys(first) if all(rule in each for each in others))
     name = given.api if isinstance(given, Request) else type(given).__name__

@@ -1,4 +1,4 @@
-"""The coverage of many runs, on many machines, in one small file; files merge into their union.
+"""The coverage of many runs in one small file; files merge into their union.
 
 A model instance has a bit for each transition, in the order of its graph, and one for each pair of
 adjacent transitions of which the first leads to another state. A digest identifies the graph: bits
@@ -21,7 +21,7 @@ from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import TransitionReference
 
 FORMAT: Final = 3
-MAX_BYTES: Final = 64 * 1024 * 1024  # some files have no end
+MAX_BYTES: Final = 64 * 1024 * 1024  # device files have no end
 
 
 class MalformedCoverageError(ValueError):
@@ -45,7 +45,7 @@ class SpaceCovered(msgspec.Struct, frozen=True):
         """Check the bits of a file.
 
         Raises:
-            ValueError: they are not those of so many transitions or pairs.
+            ValueError: their number is not that of the transitions or pairs.
         """
         sizes = (self.covered, self.transitions), (self.pairs_covered, self.pairs)
         if any(_bits(packed).bit_length() > size for packed, size in sizes):
@@ -62,7 +62,7 @@ class SpaceCovered(msgspec.Struct, frozen=True):
         return _bits(self.pairs_covered).bit_count()
 
     def union(self, other: SpaceCovered) -> SpaceCovered:
-        """Return what either covers of the same model instance."""
+        """Return the union of two coverages of the same model instance."""
         pairs = max(self.pairs, other.pairs)
         return SpaceCovered(
             self.digest,
@@ -85,7 +85,7 @@ Covered = Mapping[str, ProfileCovered]
 
 
 class Merged(NamedTuple):
-    """The union of several coverages, and which model instances of which could not be merged."""
+    """The union of several coverages, and the model instances that could not be merged."""
 
     covered: Covered
     refused: tuple[str, ...]
@@ -143,7 +143,7 @@ def covered_space(
 
 
 def packed(size: int, numbers: Iterable[int]) -> bytes:
-    """Return the compressed bits of those of `size` numbers."""
+    """Return the compressed bits of `numbers`, which are below `size`."""
     bits = bytearray(size // 8 + 1)
     for number in numbers:
         bits[number // 8] |= 1 << number % 8

@@ -1,4 +1,4 @@
-"""The coverage curve: how many transitions were covered after so many seconds and steps."""
+"""The coverage curve: the number of covered transitions over seconds and steps."""
 
 from __future__ import annotations
 

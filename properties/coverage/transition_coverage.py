@@ -19,11 +19,11 @@ from groupcheck.properties.generators.frontier import NearestFrontier, Way, path
 from groupcheck.properties.input_kinds import kind_of
 from groupcheck.properties.result import TransitionCounts
 
-# How often an input with several branches is tried before a branch counts as not chosen. Among many
-# branches some are rare, such as one that needs a certain order of all timers (`Fork.max_tries`).
+# How often an input with several branches is tried before a branch counts as not chosen. Some
+# branches are rare: for example, one requires a certain order of all timers (`Fork.max_tries`).
 TRIES_PER_BRANCH = 8
 
-# After this many equal divergences an input is tried in other states only when all else was tried.
+# After this many equal divergences an input is tried in other states only after all other inputs.
 MAX_DIVERGENCES = 3
 
 
@@ -75,7 +75,7 @@ class Coverage:
         self._closed: set[TransitionReference] = set()  # no path goes through these
         self.unsupported: list[str] = []
         self._divergences: Counter[Label] = Counter()
-        # The forks set aside because equal ones have diverged, and those of them tried after all.
+        # The forks postponed because equal ones have diverged, and those of them that were resumed.
         self._postponed: dict[Label, list[tuple[int, Fork]]] = {}
         self._resumed: dict[Label, list[tuple[int, Fork]]] = {}
         self._missed: Counter[TransitionReference] = Counter()
@@ -176,7 +176,7 @@ class Coverage:
         return self._pairs
 
     def add_counts(self, times: Sequence[int]) -> None:
-        """Add what another generator covered: for each transition how often."""
+        """Add the coverage of another generator: the count of each transition."""
         with self._lock:
             counted = zip(references(self.space), times, strict=True)
             often = {branch: number for branch, number in counted if number}
@@ -231,7 +231,7 @@ class Coverage:
         return kind_of(fork.given)[:2], self.space.edges[node][fork.branches[0].edge].applied
 
     def _postpone(self, label: Label) -> None:
-        """Set aside the untried forks of a label; for good if none of those resumed was allowed."""
+        """Postpone the untried forks of a label; permanently if no resumed one was allowed."""
         resumed = self._resumed.get(label)
         again = resumed is None or any(
             self.shown.intersection(fork.branches) for _, fork in resumed
@@ -249,7 +249,7 @@ class Coverage:
             self._ways[node] = self._ways_out(node)
 
     def _resume(self) -> bool:
-        """Make the forks that were set aside untried again; False if there are none."""
+        """Resume the postponed forks; False if there are none."""
         if not self._postponed:
             return False
         for label, forks in self._postponed.items():
@@ -354,7 +354,7 @@ class Coverage:
         )
 
     def _reachable(self) -> set[int]:
-        """The nodes that a path leads to which takes no branch that the port did not choose."""
+        """The nodes reachable without the branches that the port did not choose."""
         found, pending = {0}, [0]
         while pending:
             for fork in self._forks[pending.pop()].values():

@@ -156,7 +156,7 @@ def _always(change: InsteadOf) -> object:
 
 
 def _where_it_was(change: InsteadOf) -> object:
-    """The change, unless it is of a list, which hardly ever recurs."""
+    """The change, unless it is of a list: lists rarely recur."""
     return change.value if isinstance(change.own, tuple) else change
 
 

@@ -52,7 +52,7 @@ class ObservedTest(NamedTuple):
         return (renumbered(given, seen, shift) for given, seen in self.exchanges)
 
     def allowed_by(self, model: Profile) -> bool:
-        """Whether a model allows all of it."""
+        """Whether a model allows the whole test."""
         oracle = Oracle(model, self.broker, self.tolerances)
         try:
             for given, seen in self.exchanges_of(model):
@@ -72,7 +72,7 @@ class ObservedTest(NamedTuple):
         return {*applied, *beside, *kafka.version.procedures}
 
     def applied(self, *models: Profile) -> set[str]:
-        """The rules that models may apply, each until it does not allow what was observed."""
+        """The rules that models may apply, each until it rejects an observation."""
         return set(chain.from_iterable(map(self._applied, models)))
 
     def _applied(self, model: Profile) -> Iterator[str]:
@@ -84,7 +84,7 @@ class ObservedTest(NamedTuple):
                 oracle.accept(given, outcomes, seen)
 
     def finding(self, model: Profile) -> Finding | None:
-        """The finding in which the test ends under a model; None if the model allows all of it."""
+        """The finding that ends the test under a model; None if the model allows the test."""
         checks = Checks(model, self.broker, self.tolerances)
         try:
             for given, seen in self.exchanges_of(model):
@@ -166,7 +166,7 @@ class Shown:
                     covered.append((space.instance, space.nodes[transition.node], edge))
 
     def allowed_by(self, model: Profile, edits: Iterable[Edit]) -> bool:
-        """Whether the model of these edits allows the answers to what their tables decide on."""
+        """Whether the model with these edits allows the answers that their tables decide on."""
         edits = tuple(edits)
         if any(isinstance(edit, FirstNumber) for edit in edits) and self._shows_generations():
             return False

@@ -65,7 +65,7 @@ class Search:
         self.adopted = adopted
         self.evidence: list[ObservedTest] = []
         self._alternatives: dict[str, list[Edit]] = {}
-        self._unexplained: set[tuple[object, ...]] = set()  # keys of findings, and what was adopted
+        self._unexplained: set[tuple[object, ...]] = set()  # keys of findings, and deviations
         self._refuted: set[str] = set()
 
     @cached_property
@@ -87,7 +87,7 @@ class Search:
         pending = [finding for finding in findings if finding.failure is None]
         pending.sort(key=lambda each: len(each.exchanges))
         tests = [ObservedTest.of(finding) for finding in pending]
-        # A different numbering hides every other explanation.
+        # A different numbering hides all other explanations.
         self._number_otherwise(pending, tests, covered)
         self._explain_together(tests, covered)
         for stages in (SIMPLE, REST):
@@ -153,7 +153,7 @@ class Search:
     def _shared_by(
         self, tests: list[ObservedTest], tried: list[set[str]], covered: Shown
     ) -> Edit | None:
-        """The edit that explains most tests, at least `SEVERAL` that try its rule, if there is any.
+        """The edit that explains the most tests, at least `SEVERAL` that try its rule, or None.
 
         It may be wide if it explains all tests in which its rule is then applied.
         """
@@ -236,7 +236,7 @@ class Search:
         return None
 
     def _is_shown_by(self, test: ObservedTest, deviation: Edit) -> bool:
-        """Whether the rule of a deviation is applied in a test; it may be about another part."""
+        """Whether a test applies the rule of a deviation; true if it is about no rule."""
         if about(deviation) not in self.profile.rules:
             return True
         without = self._model_of(self.without(deviation))

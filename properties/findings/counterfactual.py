@@ -78,7 +78,7 @@ class Trial:
             return Unapplied(rule)
         earlier = self._profile.rules.get(self._applied if rule.id in self._rules else self._reason)
         holds = False
-        with suppress(Exception):  # a guard assumes that the earlier ones do not hold
+        with suppress(Exception):  # a guard may assume that the earlier rules do not apply
             holds = rule.holds(Step(self._state, self._profile, self._config, ()), self._request)
         return Unapplied(rule, earlier, guard_holds=holds)
 

@@ -13,7 +13,7 @@ from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import JoinGroupRequest, Request
 from groupcheck.properties.sequence import Sequence, well_formed
 
-# The last JoinGroup version that makes a member without an id a member at once (KIP-394).
+# The last JoinGroup version that adds a member without an id at once (KIP-394).
 AT_ONCE: Final = 3
 
 
@@ -62,7 +62,7 @@ def _at_once(sequence: Sequence) -> Iterator[list[Input]]:
 
 
 def _fewer_members(sequence: Sequence) -> Iterator[list[Input]]:
-    """One member takes the place of two."""
+    """One member replaces two."""
     for (_, one), (_, other) in combinations(_newcomers(sequence), 2):
         names = {f"#{other.request_id}": f"#{one.request_id}"}
         yield [
@@ -73,7 +73,7 @@ def _fewer_members(sequence: Sequence) -> Iterator[list[Input]]:
 
 
 def _times_together(sequence: Sequence) -> Iterator[list[Input]]:
-    """The steps between two advances come before both, or after them."""
+    """The steps between two advances move before both, or after them."""
     steps = sequence.steps
     times = [at for at, step in enumerate(steps) if isinstance(step, Advance)]
     for first, second in pairwise(times):

@@ -15,7 +15,7 @@ from groupcheck.properties.tolerances import Tolerances
 def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
     """The initial state, and the outcome of each step.
 
-    All but the last match the observations; the last is the allowed outcome that is nearest.
+    All but the last match the observations; the last is the nearest allowed outcome.
     """
     accepted, last = finding.exchanges[:-1], finding.exchanges[-1:]
     late_ms, early_ms = finding.config.timer_late_ms, finding.config.timer_early_ms

@@ -1,4 +1,4 @@
-"""How severe a finding is: what it may cost the clients of the port."""
+"""The severity of a finding: its effect on the clients of the port."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Severity(StrEnum):
 
     `safety`: two leaders, two owners of a partition, a lost or wrong offset. `liveness`: a client
     waits forever, or too long. `protocol`: another error or field that clients act on. `cosmetic`:
-    null for empty, a message for people.
+    null for empty, an error message.
     """
 
     SAFETY = "safety"

@@ -66,7 +66,7 @@ class Way(NamedTuple):
     forks: int
 
     def excusing(self, finding: Finding) -> Way:
-        """The same trace, with the deviations that the other one excuses."""
+        """The same trace, with the deviations of the other one."""
         deviations = finding.sequence.deviations
         return self._replace(sequence=self.sequence._replace(deviations=deviations))
 
@@ -109,7 +109,7 @@ def way_to(graph: StateGraph, node: int, last: Input) -> Way:
 
 
 def sooner(finding: Finding) -> Iterator[Sequence]:
-    """If an advance is last: the sequence with shorter ones, up to each expiry of a timer."""
+    """If an advance is last: the sequence with shorter advances, up to each expiry of a timer."""
     *steps, last = finding.sequence.steps
     if finding.before is None or not isinstance(last, Advance):
         return

@@ -1,1 +1,1 @@
-"""Where sequences come from: state machine, random walks, tours and suites."""
+"""Generators of sequences: state machine, random walks, tours and suites."""

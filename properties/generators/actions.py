@@ -22,7 +22,7 @@ from groupcheck.properties.generators.context import Choices, Context
 class Action(NamedTuple):
     """One kind of step; `may` says whether it is useful now.
 
-    `build` returns None if there is nothing to do after all.
+    `build` returns None if the action has nothing to do.
     """
 
     name: str
@@ -36,7 +36,7 @@ def asks(api: str) -> Callable[[Context], bool]:
 
 
 def again(context: Context, choices: Choices) -> Input | None:
-    """A request that was sent before is sent again unchanged."""
+    """Send an earlier request again, unchanged."""
     return context.renumbered(context.sent[-1 - choices.of(len(context.sent))])
 
 
@@ -51,7 +51,7 @@ def omit_group_id(context: Context, choices: Choices) -> Input | None:
 
 
 def write_late(context: Context, choices: Choices) -> None:
-    """A member builds a request that later ones will overtake."""
+    """Build a request of a member, to be sent after later ones."""
     builds = [action.build for action in ACTIONS if action.name in LATE and action.may(context)]
     given = builds[choices.of(len(builds))](context, choices) if builds else None
     if given is not None:
@@ -59,7 +59,7 @@ def write_late(context: Context, choices: Choices) -> None:
 
 
 def come_late(context: Context, choices: Choices) -> Input | None:
-    """A request that others have overtaken is sent."""
+    """Send a request that was built earlier."""
     return context.renumbered(context.late.pop(choices.of(len(context.late))))
 
 

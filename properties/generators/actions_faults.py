@@ -1,4 +1,4 @@
-"""Actions without a request: time passes, and faults of a coordinator and its log."""
+"""Actions without a request: passing time, and faults of a coordinator and its log."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from groupcheck.properties.generators.context import Choices, Context
 
 
 def advance(context: Context, choices: Choices) -> Input:
-    """Time passes, to one of the running timers or a millisecond before or after it."""
+    """Advance time to the expiry of a running timer, or to a millisecond before or after it."""
     left = [*sorted(set(_timers(context.group))), 1_000]
     around = (0, 0, -1, 1)[choices.of(4)]
     return Advance(max(left[choices.of(31) % len(left)] + around, 0))
@@ -61,7 +61,7 @@ def release(_context: Context, _choices: Choices) -> Input:
 
 
 def may_fail(context: Context) -> bool:
-    """Whether the port can make appends fail, and none fail yet."""
+    """Whether the port can make appends fail, and no append is failing."""
     return "append" in context.capabilities.faults and context.state.failing is None
 
 
@@ -79,7 +79,7 @@ def may_happen(context: Context) -> bool:
 
 
 def happen(context: Context, choices: Choices) -> Input | None:
-    """The coordinator cleans up, crashes, or loses its partition, and mostly loads it again."""
+    """Clean up, crash the coordinator, or unload its partition, which is mostly loaded again."""
     faults, state = context.capabilities.faults, context.state
     likely: list[tuple[str, EnvironmentInput]] = [("cleanup", Cleanup()), ("crash", Crash())]
     if not state.active:

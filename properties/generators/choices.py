@@ -27,7 +27,7 @@ def uniform(_precomputed: PrecomputedSteps, random: Random) -> Choice:
 
 
 def swarm(_precomputed: PrecomputedSteps, random: Random) -> Choice:
-    """Chooses uniformly among half of the APIs and faults: the others do not undo their effects.
+    """Chooses uniformly among half of the APIs and faults; the other half cannot undo them.
 
     With all of them, a walk rarely repeats one of them often.
     """

@@ -57,7 +57,7 @@ PROTOCOL_LISTS: tuple[tuple[Protocol, ...], ...] = (
     SUBSCRIBED_PROTOCOLS,
     TOPIC_PROTOCOLS,
 )
-# Unusual values are rare, and last: a group that no member can join covers nothing.
+# Unusual values are rare and last: a group that no member can join covers no transition.
 SESSION_TIMEOUTS_MS = (10_000, 10_000, 10_000, 30_000, 20_000, 6_000, 5_999, 1)
 REBALANCE_TIMEOUTS_MS = (20_000, 20_000, 20_000, 3_000, 3_000, 60_000, 400_000, 0)
 METADATA = ("", "m", None, "m" * 9_000, "\N{MUSICAL SYMBOL G CLEF}" * 2)  # 4 UTF-16 code units
@@ -65,7 +65,7 @@ TOPICS: Final = (f"{TOPIC}-0", f"{TOPIC}-1", TOPIC)
 INSTANCES: Final = (INSTANCE, f"{INSTANCE}-2")
 PRODUCERS: Final = (PRODUCER_ID, PRODUCER_ID + 1)
 
-# The errors that an append may end with; after some of them its record is in the log.
+# The errors of appends; after some of them the record is in the log.
 ERRORS: Final = (
     ErrorCode.NOT_ENOUGH_REPLICAS,
     ErrorCode.REQUEST_TIMED_OUT,
@@ -83,12 +83,12 @@ BROKERS: Final[Mapping[str, tuple[int | None, ...]]] = {
     "group.max.session.timeout.ms": (None, None, None, 10_000, 20_000),
     "offset.metadata.max.bytes": (None, None, 3, 0),
 }
-# Settings for ports that support them: retention needs clean-ups, and the maximum size needs static
-# members, which came after it.
+# Settings for ports that support them: retention needs cleanups; the maximum size is older than
+# static members, so ports with static members have it.
 RETENTION: Final = {"offsets.retention.minutes": (None, 1, 5)}
 SIZES: Final = {"group.max.size": (None, None, 2, 1)}
 
-# Requests of an unknown member that find out which APIs a port supports.
+# Requests of an unknown member that probe which APIs a port supports.
 ASKED: tuple[RequestBody, ...] = (
     JoinGroupRequest(GROUP_ID, 10_000, 20_000, NOBODY, protocols=PROTOCOL_LISTS[0]),
     SyncGroupRequest(GROUP_ID, 0, NOBODY),
@@ -104,13 +104,13 @@ ASKED: tuple[RequestBody, ...] = (
     offset_delete(TOPIC),
 )
 
-# A choice is a number below this, the largest range that Hypothesis draws from uniformly. Its first
+# The upper bound of a choice: the largest range that Hypothesis draws from uniformly. Its first
 # parts are uniform too; after 24 bits every part is 0.
 CHOICES: Final = 2**24
 
 
 class Choices:
-    """A number that is divided into smaller ones."""
+    """A random number that is split into smaller ones."""
 
     __slots__ = ("_rest",)
 
@@ -137,7 +137,7 @@ class Capabilities(NamedTuple):
     errors: tuple[ErrorCode, ...] = ERRORS
 
     def broker(self, choices: Choices) -> dict[str, int]:
-        """Some of the broker's settings other than Kafka's defaults."""
+        """Random broker settings; defaults are left out."""
         settings: dict[str, tuple[int | None, ...]] = dict(BROKERS)
         if "cleanup" in self.faults:
             settings |= RETENTION
@@ -152,13 +152,14 @@ class Context:
 
     def __init__(self, capabilities: Capabilities, *, hasty: bool = False) -> None:
         self.capabilities = capabilities._replace(static=capabilities.static and not hasty)
-        # A static member stays after its join phase: one of length 0 would restart forever.
+        # A static member stays after its join phase, so a join phase of length 0 would restart
+        # forever.
         self.least_ms = 3_000 if self.capabilities.static else 0
         self.request_id = 0
         self.state = Coordinator()
         self.given: list[str] = []  # every revealed id, removed members included
-        self.sent: list[Request] = []  # the last ones
-        self.late: list[Request] = []  # built, and not sent yet
+        self.sent: list[Request] = []  # the most recent ones
+        self.late: list[Request] = []  # built but not sent yet
 
     @property
     def group(self) -> Group:
@@ -166,13 +167,13 @@ class Context:
         return self.state.group or Group()
 
     def learn(self, state: Coordinator, revealed: Mapping[str, str]) -> None:
-        """Update the state of the model, and the revealed ids, each with its symbol."""
+        """Update the model's state, and the revealed ids with their symbols."""
         self.state = state
         if len(revealed) != len(self.given):
             self.given += [symbol for symbol in revealed.values() if symbol not in self.given]
 
     def request(self, body: RequestBody, version: int, client: int = 0) -> Request:
-        """The request at one of the versions that the port supports, the newest for 0."""
+        """The request at a supported version; 0 is the newest."""
         self.request_id += 1
         versions = self.capabilities.versions[API_OF[type(body)]]
         api_version = versions[version % len(versions)]
@@ -183,10 +184,10 @@ class Context:
         return Request(self.request_id, api_version, trim(body, api_version), f"client-{client}")
 
     def renumbered(self, request: Request) -> Request:
-        """The same request with a new id; a commit gets other offsets.
+        """A copy of the request with a new id; a commit gets new offsets.
 
-        Kafka cannot distinguish two equal commits in the same millisecond, but the model does,
-        which matters if the first of them fails.
+        Kafka cannot distinguish two equal commits in the same millisecond. The model does, which
+        matters if the first one fails.
         """
         self.request_id += 1
         body, first = request.body, self.request_id * 10
@@ -230,7 +231,7 @@ class Context:
 
 
 def capabilities_of(port: Port, profile: Profile) -> Capabilities:
-    """Find out what a port supports, so that tests leave out everything else.
+    """Determine what a port supports; tests leave out everything else.
 
     Raises:
         PortUnavailableError: the port cannot be reached.

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from typing import Final, NamedTuple
 
-UNREACHABLE: Final = 1 << 60  # further than anything is
+UNREACHABLE: Final = 1 << 60  # greater than any distance
 
 
 class Way(NamedTuple):
     """An edge to another node: its index, and the expected number of tries.
 
-    At a fork the port decides, so a branch takes as many tries as the fork has branches.
+    At a fork the port decides, so a branch is expected to take as many tries as there are branches.
     """
 
     edge: int
@@ -60,7 +60,7 @@ class NearestFrontier:
 
 
 def path_to(before: dict[int, int], start: int, node: int) -> list[int]:
-    """The nodes from `start` to `node`, if `before` has the one before each."""
+    """The nodes from `start` to `node`; `before` maps each to its predecessor."""
     path = [node]
     while node != start:
         node = before[node]

@@ -29,7 +29,7 @@ ALWAYS: Final = ("join", "join_again", "sync", "advance", *["next_request"] * 3)
 # The number of last requests that may be sent again.
 REMEMBERED: Final = 8
 
-# Changes a step, which was built from a choice, for the port; None if it cannot have it.
+# Adapts a generated step to the port; None if that is not possible.
 Adapt = Callable[[Input, int], Input | None]
 
 
@@ -49,7 +49,7 @@ class FuzzTest:
         self._adapt = adapt
 
     def do(self, action: Action, choice: int) -> None:
-        """Run one step, if the action has anything to do.
+        """Run one step, unless the action has nothing to do.
 
         Raises:
             FoundError: the port has left the model, or failed.
@@ -67,7 +67,7 @@ class FuzzTest:
             context.sent = [*context.sent[1 - REMEMBERED :], given]
         self._count()
         if self.run.port.real_time and any(_is_due(state.group) for state in oracle.states):
-            self.run.step(Advance(0))  # else the next request might cross the responses
+            self.run.step(Advance(0))  # else the responses might arrive after the next request
             self._count()
         context.learn(oracle.states[0], oracle.names)
 
@@ -140,7 +140,7 @@ def walk(
 
 
 def swarm(random: Random, excluded: Collection[str] = ()) -> tuple[Action, ...]:
-    """All actions, or every other time only half of the optional ones."""
+    """All actions, or with probability 1/2 only half of the optional ones."""
     share = 1.0 if random.random() < 0.5 else 0.5
     allowed = {action.name: action for action in ACTIONS if action.name not in excluded}
     optional = [action for name, action in allowed.items() if name not in ALWAYS]

@@ -1,8 +1,8 @@
-"""The test of a port as a Hypothesis state machine: model and port take each step together.
+"""The test of a port as a Hypothesis state machine: model and port run in lockstep.
 
 Hypothesis chooses which of the actions run (a random subset in each test: its swarm), their order
-and their values, and prefers tests that cover more kinds of transitions. The model instances are
-narrower and explored exhaustively; this covers what they leave out.
+and their values, and prefers tests that cover more kinds of transitions. It covers what the model
+instances, which are explored exhaustively, leave out.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ any_choice = st.integers(0, CHOICES - 1)
 
 
 class HungError(BaseException):
-    """The port hung; no Exception, for Hypothesis would try those again, and wait each time."""
+    """The port hung; not an Exception, since Hypothesis would retry it and wait each time."""
 
     def __init__(self, finding: Finding) -> None:
         super().__init__(finding.key)
@@ -114,7 +114,7 @@ def _rule_of(action: Action) -> Callable[..., None]:
     step.__name__ = step.__qualname__ = action.name
     made: Callable[..., None] = rule(choice=any_choice)(step)
     if action.name == "advance":
-        return made  # there is always something that can be done, if only to end the test
+        return made  # at least one rule is always enabled, if only to end the test
     guarded: Callable[..., None] = precondition(lambda self: self.may(action))(made)
     return guarded
 
@@ -123,7 +123,7 @@ for _move in ACTIONS:
     setattr(CoordinatorMachine, _move.name, _rule_of(_move))
 
 
-def lockstep(  # noqa: PLR0913 - all of them settings, by name
+def lockstep(  # noqa: PLR0913 - keyword settings
     port: Port,
     profile: Profile,
     *,
@@ -167,7 +167,7 @@ def lockstep(  # noqa: PLR0913 - all of them settings, by name
             run_state_machine_as_test(machine, settings=chosen)
         except (FoundError, HungError) as smallest:
             return smallest.finding
-        except Flaky:  # the port does not repeat itself: the shortest finding
+        except Flaky:  # the port is not deterministic: keep the shortest finding
             return min(found, key=lambda finding: len(finding.sequence.steps))
     return None
 

@@ -36,7 +36,7 @@ from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource, port_source
 
 WALKS: Final = 50  # in a part
-FUZZING_INTERVAL: Final = 10  # one walk in so many is not limited to the explored instances
+FUZZING_INTERVAL: Final = 10  # every tenth walk is not limited to the explored instances
 # The steps that justify another process, which has to explore the instances first.
 STEPS_PER_PROCESS: Final = 100_000
 
@@ -69,7 +69,7 @@ class Part(NamedTuple):
 
 
 class ParallelWalks(NamedTuple):
-    """So many walks on a port, in these instances and beyond, each of at most so many steps."""
+    """A number of walks of limited length on a port, in these instances and beyond."""
 
     source: PortSource
     profile: Profile
@@ -241,7 +241,7 @@ def _begin(  # noqa: PLR0913, PLR0917 - of the walks
 
 
 def _excusing(part: Part, deviations: tuple[Edit, ...]) -> Part:
-    """The part with findings that excuse these deviations; edits cannot be pickled."""
+    """The part, with these deviations in its findings; edits cannot be pickled."""
     findings = (
         each._replace(sequence=each.sequence._replace(deviations=deviations))
         for each in part.findings

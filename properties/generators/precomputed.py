@@ -48,13 +48,12 @@ class AllowedAnswer(NamedTuple):
 
 
 class Branch(NamedTuple):
-    """One outcome of an input: the transition it belongs to, by its index, and where it leads.
+    """One outcome of an input: the index of its transition, and the target.
 
-    `answers` are in the names of the node; `names` and `ids` lead to those of the target, and
+    `answers` are in the names of the node; `names` and `ids` map to those of the target, and
     `generations` is added to the generation offset there; `renames` and `renumbers` say whether any
-    of those is another than before. It is `unchanged` if all of this stays the same. `own` is the
-    answer to the input itself if that is the only one, and it `reveals` if an answer may reveal a
-    member id.
+    of those changes. It is `unchanged` if none of this changes. `own` is the answer to the input
+    itself if that is the only one, and it `reveals` if an answer may reveal a member id.
     """
 
     edge: int
@@ -127,7 +126,7 @@ class PrecomputedSteps:
         return planned.branches
 
     def group(self, node: int, generation_offset: int) -> Group | None:
-        """The group of a node, with the generation that it has at this offset."""
+        """The group of a node, with its generation at this offset."""
         key = (node, generation_offset)
         if key not in self._groups:
             group = self.space.nodes[node].group

@@ -19,7 +19,7 @@ Path = tuple[TransitionReference, ...]
 
 
 class Suite(NamedTuple):
-    """Tests, each a path from the initial state; no suite takes fewer steps than `lower_bound`.
+    """Tests, each a path from the initial state; `lower_bound` is the proved minimum of steps.
 
     The first `kept` are from an earlier suite.
     """

@@ -18,7 +18,7 @@ def template(record: Any) -> Template:  # noqa: ANN401 - a record of the vocabul
     fields = [(f, index, record[index]) for index, f in enumerate(record._fields)]
     fields = [field for field in fields if not isinstance(field[2], Anything)]
     ids = [(index, value) for f, index, value in fields if f in MEMBER_IDS and value]
-    # An answer with an error has no generation of the group, whatever number it has.
+    # The generation in an answer with an error is not that of the group.
     is_error = bool(getattr(record, "error_code", 0))
     generations = [
         index for f, index, value in fields if f == GENERATION and value >= 0 and not is_error

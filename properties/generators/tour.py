@@ -19,7 +19,7 @@ from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import Checks, FoundError, Run, UnfairError
 
-# The node of a walk that has left the instance: a real clock passed times that it does not have.
+# The node of a walk that has left the instance, because a real clock passed other times.
 OUTSIDE = -1
 
 
@@ -27,7 +27,7 @@ class Walk:
     """One test of a tour, in at most `limit` steps.
 
     A finding at a transition that the coverage does not want is not returned: it only closes the
-    transition to paths. A finding for which `counts` is false, as the port was disturbed, does not
+    transition to paths. A finding for which `counts` is false (the port was disturbed) does not
     close it. `node` is the node of the model's state. If the observations allow several states, it
     is one of them, and no transition counts as covered until they agree. The profile `model` checks
     the port; None is that of the instance. The walk ends when `is_over` returns true.
@@ -53,7 +53,7 @@ class Walk:
         self._state: Coordinator | None = None
         self._number = 0
         self._wanted = True
-        self._last: TransitionReference | None = None  # the edge that the last step has shown
+        self._last: TransitionReference | None = None  # the transition that the last step covered
         self._look()
 
     def go(self) -> Finding | None:
@@ -75,13 +75,13 @@ class Walk:
                 return False
             if self.node != self.coverage.space.edges[transition.node][transition.edge].target:
                 self.coverage.miss(transition)
-                return True  # at a fork the port went elsewhere: plan again
+                return True  # the port took another branch: plan again
             self.coverage.meet(transition)
         fork = self.coverage.take(self.node) if self.node != OUTSIDE else None
         return fork is None or self._try(fork)
 
     def _try(self, fork: Fork) -> bool:
-        """Do one input; False if the port does not support it, or no member can send it."""
+        """Send one input; False if the port does not support it, or no member can send it."""
         node, self.steps = self.node, self.steps + 1
         before, self._last = self._last, None
         self._wanted = self.coverage.wants(node, fork)
@@ -89,7 +89,7 @@ class Walk:
             unsupported = self.run.step(self._restored(fork.given))
             self._look()
             if self.node == OUTSIDE and self.run.port.real_time:
-                self.run.step(Advance(0))  # a timer that is due may be late: it is waited for
+                self.run.step(Advance(0))  # waits for timers that are due and late
                 self._look()
         except FoundError:
             if not self._counts():
@@ -133,7 +133,7 @@ class Walk:
 
 
 class Toured(NamedTuple):
-    """A walk that is over: its steps, its finding if it has one, and its checks if it began."""
+    """A finished walk: its steps, its finding, if any, and its checks, if it began."""
 
     steps: int
     finding: Finding | None

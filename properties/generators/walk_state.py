@@ -45,7 +45,7 @@ def bound(
 
 
 def moved(branch: Branch, at: WalkState, number: int) -> WalkState:
-    """The walk state after a branch, from one that has the ids its answers revealed."""
+    """The walk state after a branch, from one with the ids that its answers revealed."""
     names, ids = at.names, at.ids
     if branch.renames or len(names) != len(branch.names):
         symbol = f"#{number}"

@@ -42,8 +42,8 @@ Choice = Callable[[int, list[PrecomputedInput]], PrecomputedInput | None]
 class Walker:
     """Walks one model instance on one port.
 
-    The profile `model` is that of the instance if it is None. `times` has for each transition how
-    often it was covered, and `pairs` the numbers of the covered pairs.
+    The profile `model` is that of the instance if it is None. `times` counts how often each
+    transition was covered, and `pairs` has the numbers of the covered pairs.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Walker:
         self.port = numbered(port, self._model)
         self.times = array("L", bytes(precomputed.space.transition_count * array("L").itemsize))
         self.pairs: set[int] = set()
-        self._first_pair = NO_PAIR  # the first of the pairs that the last step is first in
+        self._first_pair = NO_PAIR  # the first of the pairs that begin with the last step
         self.unsupported: dict[tuple[object, ...], str] = {}
         self.asked = 0  # how often the oracle checked a walk
         self._divergences: Counter[tuple[object, ...]] = Counter()  # by cause
@@ -218,7 +218,7 @@ class Walker:
         )
 
     def _shows(self, at: WalkState, groups: tuple[GroupView, ...] | None) -> bool:
-        """Whether the inner state, as far as the port shows it, is that of the node."""
+        """Whether the inner state that the port shows is that of the node."""
         if groups is None:
             return True
         view = view_of(groups)
@@ -232,7 +232,7 @@ class Walker:
         )
 
     def _barred(self, chosen: PrecomputedInput) -> bool:
-        """Whether the port does not support the input, or diverged often enough for this cause."""
+        """Whether the port does not support the input, or has diverged too often for this cause."""
         return (
             chosen.kind in self.unsupported
             or self._divergences[self._cause(chosen)] >= MAX_DIVERGENCES

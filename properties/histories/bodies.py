@@ -1,4 +1,4 @@
-"""The bodies of recorded messages: decoded, and the part of each that is about one group.
+"""Decodes the bodies of recorded messages, and selects the part for one group.
 
 A recording or history has many groups, with their real ids. The model has one group, with one name.
 The members of a group send the same bodies again and again, so a cache has the decoded ones. Two
@@ -66,7 +66,7 @@ _groups_named = _cached(lambda *body: _groups(decode_request(*body), ()))
 
 
 def groups_of(api: str, version: int, text: str, known: Iterable[str]) -> Groups:
-    """The groups that a request is about, each with what the model does not cover, if anything.
+    """The groups of a request, each with the reason why the model does not cover it, if any.
 
     Raises:
         MalformedBodyError: the body does not fit the API at that version.
@@ -79,7 +79,7 @@ def groups_of(api: str, version: int, text: str, known: Iterable[str]) -> Groups
 
 
 def own_request(event: Event) -> Request:
-    """The request of an event, as far as it is about the event's group.
+    """The part of an event's request for the event's group.
 
     Raises:
         MalformedBodyError: the body does not fit the API at that version.
@@ -92,7 +92,7 @@ def own_request(event: Event) -> Request:
 
 
 def own_response(event: Event) -> ResponseBody:
-    """The response of an event, as far as it is about the event's group; raises the same."""
+    """The part of an event's response for the event's group; raises the same."""
     api, version = str(event.api), int(event.api_version or 0)
     return part(response_body(api, version, event.body or "null"), event.group_id)
 

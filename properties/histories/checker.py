@@ -1,8 +1,8 @@
 """The checker of recordings: the events of one group against the model, in order.
 
-`check` and `replay FILE` use it. A recording holds the messages of the port protocol in both
-directions, of many groups, with the ids that were really used (`groupcheck serve --record`). The
-model holds one group, so each group is checked by itself.
+`check` and `replay FILE` use it. A recording has the messages of the port protocol in both
+directions, for many groups, with the real ids (`groupcheck serve --record`). The model has one
+group, so each group is checked separately.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ def check_text(text: str) -> GroupsChecked:
 
 
 def check_group(recorded: Recorded) -> GroupChecker | None:
-    """The checker of a group after all its events; None if the group was there before."""
+    """The checker of a group after all its events; None if the group existed before."""
     if recorded.before:
         return None
     checker = GroupChecker(recorded.events[0])
@@ -134,8 +134,8 @@ class GroupChecker:
     """Checks the history of one group in one session.
 
     An exchange is a request, or passed time, and the responses that follow. In versions in which
-    responses wait for appends of other groups (4.1) the exchanges from a hold of the appends to its
-    release wait until the release is there.
+    responses wait for appends of other groups (4.1) exchanges between a hold of the appends and its
+    release wait for the release.
 
     `finding` is the finding, if there is one; `undecided` says why the rest was not checked.
     """
@@ -146,7 +146,7 @@ class GroupChecker:
         self.key = opened.history
         self.profile: str = self.header["profile"]
         self.broker: Mapping[str, int] = self.header["config"]
-        # Why the state is unknown; then the checks begin as soon as the events reveal the state.
+        # Why the state is unknown; checking starts as soon as the events reveal the state.
         self.unknown: str | None = BEFORE if self.header.get("before") else None
         checker = MidStreamChecker if self.unknown else ExchangeChecker
         self.checker: ExchangeChecker = checker(self.profile, self.broker)
@@ -175,7 +175,7 @@ class GroupChecker:
             self._take(event)
         except FoundError as found:
             self._found(found)
-        except MalformedBodyError as error:  # a table that the reader has not written
+        except MalformedBodyError as error:  # another program wrote the table
             self.undecided = str(error)
 
     def finish(self) -> None:

@@ -1,7 +1,7 @@
-"""State equivalence in the search for an order: states are equal if their times are in one grain.
+"""State equivalence in the search for an order: times in one grain are equal.
 
-Timers may be late anyway, so small differences do not count. The expiry of an offset is exact to
-the millisecond while a cleanup may happen, and does not count elsewhere.
+Timers may be late, so small differences do not matter. The expiry of an offset is exact to the
+millisecond while a cleanup may happen, and does not matter otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class StateEquivalence:
         moments = [m for each in known for m in (each.begins, each.ends, each.silent or 0)]
         self._last_ms = max((m for m in moments if m != NEVER), default=0) // NS + 1
         cleanups = [e for e in known if isinstance(e.given, Cleanup)]
-        # If an offset expires in none of these, its exact expiry does not matter to any cleanup.
+        # If an offset expires in none of these spans, its exact expiry affects no cleanup.
         spans = sorted((e.begins // NS, min(e.ends // NS, self._last_ms)) for e in cleanups)
         self._bounds = _bounds(spans)
         self.keeps_ages = bool(cleanups)
@@ -82,7 +82,7 @@ class StateEquivalence:
 
 
 def _bounds(spans: Iterable[tuple[int, int]]) -> list[int]:
-    """The begins and ends of the union of some spans, alternately."""
+    """The starts and ends of the union of some spans, alternating."""
     found: list[int] = []
     for begins, ends in spans:
         if found and begins <= found[-1]:

@@ -54,15 +54,15 @@ class Operation(NamedTuple):
 
     @property
     def limit(self) -> int:
-        """The latest time at which it takes effect."""
+        """The latest time at which it can take effect."""
         return min(self.by, self.ends)
 
     def without_end(self) -> Operation:
-        """The same if no more is known than its begin."""
+        """The same operation with an unknown end."""
         return Operation(self.given, self.begins, groups=self.groups)
 
     def since(self, zero: int) -> Operation:
-        """The same by a clock that starts at `zero`; what was before that is at its begin."""
+        """The same by a clock that starts at `zero`; earlier times become 0."""
         moved = [m if m == NEVER else max(m - zero, 0) for m in (*self[1:3], self.by, self.gone)]
         silent = None if self.silent is None else max(self.silent - zero, 0)
         begins, ends, by, gone = moved
@@ -72,7 +72,7 @@ class Operation(NamedTuple):
 class GroupHistory(NamedTuple):
     """The requests of one group and the faults of its coordinator, by their begin.
 
-    `cut` says why nothing is known after some moment.
+    `cut` is the reason why nothing is known after some point.
     """
 
     group_id: str
@@ -102,8 +102,8 @@ def from_zero(groups: Iterable[GroupHistory]) -> tuple[GroupHistory, ...]:
 class Setting(NamedTuple):
     """How a history is checked.
 
-    With `open_appends` an append takes some time, in which other operations take effect; otherwise
-    it is committed at once. `symbols` are the member ids that responses in the history reveal.
+    With `open_appends`, other operations may take effect during an append; otherwise it is
+    committed at once. `symbols` are the member ids that responses in the history reveal.
     """
 
     profile: Profile
@@ -127,7 +127,7 @@ class Move(NamedTuple):
 
 
 class Refusal(NamedTuple):
-    """Why an order cannot continue in one way.
+    """Why an order cannot continue with one move.
 
     If the operation `tried` came next (None: time passes, or an append completes), the response to
     the operation `about` would be `allowed`, by the rule `reason`; None if there were no response.

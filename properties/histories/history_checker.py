@@ -52,7 +52,7 @@ class GroupsChecked(NamedTuple):
 
 
 def check_groups(noted: Noted, tolerances: Tolerances, most_points: int) -> GroupsChecked:
-    """Search an allowed order for each group, up to the first group without one."""
+    """Search for an allowed order of each group, up to the first group without one."""
     groups = noted.groups
     if noted.exact:
         tolerances = EXACT
@@ -74,7 +74,7 @@ def check_groups(noted: Noted, tolerances: Tolerances, most_points: int) -> Grou
 
 
 def check_group_history(history: GroupHistory, setting: Setting) -> tuple[Rejected | None, Verdict]:
-    """Search an allowed order of one group's operations, for each way to name its members."""
+    """Search for an allowed order of one group's operations, for each naming of its members."""
     farthest: Rejected | None = None
     points = 0
     for names, strangers in bindings(history.requests):
@@ -98,7 +98,7 @@ def check_group_history(history: GroupHistory, setting: Setting) -> tuple[Reject
 def bindings(
     operations: Iterable[Operation],
 ) -> Iterator[tuple[dict[str, str], set[str]]]:
-    """Every way to name the members: the symbol of each id, and the ids of no member."""
+    """Every naming of the members: the symbol of each id, and the ids of no member."""
     names: dict[str, str] = {}
     unseen: list[Operation] = []
     uses: dict[str, Operation] = {}

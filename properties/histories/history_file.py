@@ -43,10 +43,10 @@ KINDS: Final = ("request", "response", "silence", "lost")
 
 
 class Noted(NamedTuple):
-    """The histories of all groups in a file, with the real member ids.
+    """The histories of all groups of a file, with the real member ids.
 
-    With `open_appends` an append takes time. An `exact` history is by the coordinator's own clock:
-    it needs no tolerances.
+    With `open_appends` an append takes time. An `exact` history has the times of the coordinator's
+    clock: it needs no tolerances.
     """
 
     profile: Profile
@@ -130,7 +130,7 @@ class History:
         self._faults: list[Operation] = []
 
     def groups(self, before: tuple[str, ...]) -> Iterator[GroupHistory]:
-        """The history of each group; `before` are the groups that were there before."""
+        """The history of each group; `before` are the groups that existed before."""
         known: dict[str, list[Operation]] = {}
         operations = sorted(self._found.values(), key=attrgetter("begins", "ends"))
         for each in operations:

@@ -2,9 +2,9 @@
 
 The search is that of Wing and Gong with Lowe's cache: operations take effect one by one, always one
 that began before any pending operation ended, and equivalent points are visited once. Two things
-are specific to Kafka. An operation has two moments: it takes effect, and it gets its response then
-or later, because of another operation, a timer or the log. And time passes: an operation takes
-effect as early as possible, or some grains of time later, and timers fire in between.
+are specific to Kafka. An operation takes effect at one time, and gets its response then or later,
+from another operation, a timer or the log. And time passes: an operation takes effect as early as
+possible, or some grains of time later, and timers fire in between.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Search:
         self._horizon_ms = max([0, *silences]) // NS
 
     def run(self) -> Verdict:
-        """Search an allowed order."""
+        """Search for an allowed order."""
         log = Log() if self._keeps_log else None
         start = Point(0, 0, 0, Coordinator(holding=self._open_appends, log=log))
         seen = {self._key(start)}
@@ -152,7 +152,7 @@ class Search:
         return point.now_ms >= self._horizon_ms and self._due(point)[0] == NEVER
 
     def _moves(self, point: Point) -> Iterator[tuple[Move, Point]]:
-        """Every way to continue, the likely ones first."""
+        """Every possible next move, the likely ones first."""
         limit, operations = self._due(point)
         for tried, outcome, now_ms in self._tries(point, limit, operations):
             if tried is not None and self._free[tried] and self._is_idle(point, outcome, now_ms):

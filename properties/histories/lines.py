@@ -18,7 +18,7 @@ HAPPENED: Final = FAULTS.keys() - {"holdAppends", "releaseAppends"}  # that happ
 
 
 class Line(NamedTuple):
-    """A line by its number: its bytes, or a message from a row of Parquet, or why neither."""
+    """A line and its number: its bytes, a message from a row of Parquet, or an error."""
 
     number: int
     data: bytes | None = None

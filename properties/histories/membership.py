@@ -93,7 +93,7 @@ class Membership:
         return Joined(leader, asked)
 
     def birth(self, member_id: str, asked: Request) -> Request | None:
-        """The first JoinGroup of a member; None if it was not seen."""
+        """The first JoinGroup of a member; None if it was not recorded."""
         body: JoinGroupRequest = asked.body  # type: ignore[assignment]
         if not body.member_id:
             return asked if body.group_instance_id is None else None

@@ -1,12 +1,12 @@
-"""Mid-stream start: checks a group whose begin is unknown, as soon as its state is revealed.
+"""Mid-stream start: checks a group without its beginning, as soon as its state is revealed.
 
-The state of such a group is unknown. But the end of a join phase reveals all that the model has of
-its members: the leader's response names them, and their JoinGroups have their metadata. So only a
-few states are possible then, and checking begins with these. The checker never guesses:
+The state of such a group is unknown. But the end of a join phase reveals all members of the model:
+the leader's response names them, and their JoinGroups have their metadata. Then only a few states
+are possible, and checking starts with these. The checker never guesses:
 
 - The leader's SyncGroup has to get the model's response before anything counts: otherwise the
   group was in none of these states.
-- A member that was there before has the timeouts of its first JoinGroup (up to 3.x), which are
+- A member that existed before has the timeouts of its first JoinGroup (up to 3.x), which are
   unknown. If it is silent for longer than the shortest possible session, the state is unknown again
   until the next join phase ends. (A rebalance timeout of 0 is not considered: no client sends it.)
 - If time ended the join phase, it is unknown when, and which assigned ids are still unused. A
@@ -53,14 +53,14 @@ from groupcheck.properties.histories.membership import Joined, Membership
 from groupcheck.properties.histories.recorded_replay import ExchangeChecker
 from groupcheck.properties.run import FoundError
 
-SINCE_BEFORE: Final = "?"  # the host of a member that was there before; not a valid host
+SINCE_BEFORE: Final = "?"  # the host of a member that existed before; not a valid host
 MOST_STARTS: Final = 64  # initial states
 # Requests about offsets and transactions.
 OF_OFFSETS = (OffsetFetchRequest, OffsetDeleteRequest, TxnOffsetCommitRequest, EndTxnRequest)
 
 
 class MidStreamChecker(ExchangeChecker):
-    """Checks the exchanges of a group that was there before.
+    """Checks the exchanges of a group that existed before.
 
     The caller sets `now_ms` before each exchange.
     """

@@ -1,4 +1,4 @@
-"""Recorded tests: what a coordinator on a real clock answered, checked without it.
+"""Recorded tests: the responses of a coordinator on a real clock, checked without it.
 
 `verify --record` writes them, and `replay FILE` checks them. Each test is a trace whose first line
 also has the port and its tolerances. After each step come its responses, and a `done` with the time
@@ -197,7 +197,7 @@ class _Reading:
                     self._requests[self._step.request_id] = self._step
 
     def _response(self, message: Json) -> Response:
-        """A response; that a port answers twice is a finding."""
+        """A response; a second response to one request is a finding."""
         number = natural(message.get("id"), "id")
         request = self._requests.get(number)
         if request is None:
@@ -207,10 +207,10 @@ class _Reading:
         return Response(number, body)
 
     def whole(self, where: str) -> RecordedTest:
-        """The test, which is over.
+        """The complete test.
 
         Raises:
-            MalformedTraceError: its last step is not.
+            MalformedTraceError: its last step is not complete.
         """
         if self._step is not None:
             msg = f"{where}: the last step of a test has no 'done'"
@@ -284,7 +284,7 @@ class RecordingOfTests:
         self._file.close()
 
     def add(self, checks: Checks) -> None:
-        """Add a test that is over, without the step at which the port failed, if it did."""
+        """Add a finished test, without the step at which the port failed, if any."""
         profile = checks.oracle.profile
         first = first_generation(profile)
         test = ObservedTest(checks.broker, checks.observed, self._tolerances, first)

@@ -19,7 +19,7 @@ GIVEN: Final = {"request", "hold", "release", "fault"}  # events that are an inp
 
 
 class Recorded(NamedTuple):
-    """What a recording has of one group in one session; `before`: the group was there before it.
+    """The events of one group in one session; `before`: the group existed before it.
 
     Up to `quiet_ms`, when the last advance of the session begins, no further response arrived.
     """
@@ -37,7 +37,7 @@ class Recorded(NamedTuple):
 
     @property
     def steps(self) -> int:
-        """How many requests, other inputs and passings of time the checker takes from it."""
+        """The number of requests, other inputs and advances that it gives the checker."""
         kinds = [each.kind for each in self.events]
         events = self.events[: kinds.index("cut") if "cut" in kinds else None]
         passed = sum(now.at_ms > before.at_ms for before, now in pairwise(events))
@@ -104,8 +104,8 @@ def _intact(
 ) -> Iterator[tuple[int, list[Row]]]:
     """The events of each line.
 
-    A machine that stopped in the middle of a line left a part of it, and only another session can
-    follow.
+    After a crash of the machine the last line of a session may be incomplete; only another session
+    can follow.
     """
     torn: MalformedTraceError | None = None
     whole = False

@@ -16,7 +16,7 @@ RETRY_S: Final = 1.0
 
 
 class DisturbedError(Exception):
-    """The broker was unavailable during an attempt, whose result therefore means nothing."""
+    """The broker was unavailable during an attempt, so its result is invalid."""
 
     def __init__(self, ran: Ran) -> None:
         super().__init__()
@@ -42,7 +42,7 @@ def attempted(broker: AvailabilityMonitor, attempt: Attempt) -> Ran:
 
     Raises:
         DisturbedError: the broker was unavailable meanwhile, and there is no valid result.
-        PortUnavailableError: the broker is available, and cannot be reached all the same.
+        PortUnavailableError: the broker is available but cannot be reached.
     """
     began_s = monotonic()
 

@@ -32,7 +32,7 @@ class Outage(NamedTuple):
 
 
 class AvailabilityMonitor:
-    """Checks a broker's health repeatedly in a thread, while the context lasts.
+    """Checks a broker's health repeatedly in a thread, inside the context.
 
     Args:
         health_check: checks the broker; None if it cannot be checked and is always available.

@@ -1,7 +1,7 @@
 """Random sequences for a coordinator on a real clock: the usual actions, adapted to it.
 
-They are untimed, with timeouts that never end, so that order alone decides what is allowed; or
-*timed*, with the shortest possible timeouts, so that sessions end while the test waits for them.
+They are untimed, with timeouts that never end, so that only the order decides what is allowed; or
+*timed*, with the shortest possible timeouts, so that sessions end during the test.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from groupcheck.properties.generators.fuzzing import Fuzzed, FuzzTest, swarm, wa
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import Run
 
-# A live broker takes no faults, and ListGroups returns the groups of all concurrent tests.
+# A live broker supports no faults, and ListGroups returns the groups of all concurrent tests.
 EXCLUDED: Final = frozenset({"hold", "release", "fail", "happen", "list_groups"})
 
 LONG_MS: Final = 120_000  # longer than any untimed sequence

@@ -1,8 +1,8 @@
 """A long run on a real clock: thousands of concurrent sequences, in a run that can be resumed.
 
 Sequences are numbered. The first ones tour the state graphs, the next ones are random and wait for
-no timer, the last ones have timeouts that end while they wait. The seed alone decides what a number
-does.
+no timer, the last ones have timeouts that end during the test. The number and the seed determine a
+sequence.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ from groupcheck.properties.verify import Verification
 SIDE_BY_SIDE: Final = 100  # sequences, usually
 TIMED: Final = "timed walks"
 STAGES: Final[Mapping[str, int]] = {"tours": 50, "walks": 85, TIMED: 100}
-TIMED_FACTOR: Final = 2  # timed walks mostly wait, so that many times as many run concurrently
+TIMED_FACTOR: Final = 2  # timed walks mostly wait, so twice as many run concurrently
 MAX_RERUNS: Final = 100  # sequences that run again, alone, after a crash
 PATIENCE_S: Final = 60.0  # how long to wait for a broker that is unavailable
 
@@ -331,7 +331,7 @@ class _LongRun:
         return finding if gone and finding is not None and finding.failure is not None else None
 
     def _once(self, sequence: Sequence) -> Finding | None:
-        """Run a sequence again; None if the broker is never available all the while.
+        """Run a sequence again; None if the broker is unavailable during every attempt.
 
         The sequence itself may end the broker each time.
         """

@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, NoReturn, Self
 from groupcheck.properties.sequence import Sequence, dump, parse
 
 FORMAT: Final = 1
-SYNC_INTERVAL_S: Final = 2.0  # a machine crash may lose as much of a run
+SYNC_INTERVAL_S: Final = 2.0  # a machine crash may lose the results of this time
 CONFORMS, FOUND, UNDECIDED = "conforms", "found", "undecided"
 
 
@@ -87,7 +87,7 @@ class ResumeFile:
 
     @property
     def decided(self) -> set[int]:
-        """The numbers of the sequences that need not run again."""
+        """The numbers of the sequences that are not undecided."""
         return {entry.number for entry in self.entries if entry.outcome != UNDECIDED}
 
     @property

@@ -31,8 +31,8 @@ _VIEWS: Final = check_of(tuple[GroupView, ...])
 class BuiltinPort:
     """The built-in coordinator; implements `Port`.
 
-    A changed coordinator may do anything: an exception, a response to no request, and a field of
-    another type than the vocabulary's are failures of the port.
+    A changed coordinator may do anything: an exception, a response without a request, and a field
+    of a wrong type are failures of the port.
 
     Args:
         seed: decides where Kafka allows several outcomes; the same seed makes the same choices.

@@ -31,7 +31,7 @@ Nested = Any  # any record of the vocabulary, or its class
 
 _IMPORTING: Final = threading.Lock()
 
-# The newest versions whose messages have the shape of the vocabulary's records: OffsetFetch 8
+# The newest versions whose messages have the fields of the vocabulary's records: OffsetFetch 8
 # names several groups, and OffsetCommit 10 topic ids.
 NEWEST_VERSIONS: Final = {
     "JoinGroup": 9,
@@ -54,7 +54,7 @@ _RENAMED: Final[dict[type, dict[str, str]]] = {
 
 
 class MalformedAnswerError(ValueError):
-    """A response does not have the form that its API and version prescribe."""
+    """A response does not match the schema of its API and version."""
 
 
 class InexpressibleError(ValueError):
@@ -208,7 +208,7 @@ def answer_body(api: str, api_version: int, answer: bytes, *, null_as_empty: boo
     """Return the vocabulary's record of a response, given without its length.
 
     Raises:
-        MalformedAnswerError: it does not have the form that its API and version prescribe.
+        MalformedAnswerError: it does not match the schema of its API and version.
     """
     message = parse(api, api_version, answer)
     return to_record(RESPONSES[api], message, api_version, null_as_empty=null_as_empty)

@@ -146,7 +146,7 @@ class BootstrapClient:
 
     Every call raises `PortFailedError` or `OSError` when the broker fails, `MalformedAnswerError`
     when it does not speak Kafka's protocol, and `PortUnavailableError` when it has no usable answer
-    or `interrupted` is set. `reports_versions` is False after it was asked for them in vain.
+    or `interrupted` is set. `reports_versions` is False if the broker did not report them.
     """
 
     def __init__(
@@ -234,7 +234,7 @@ class BootstrapClient:
         return self._topic_error(name) == 0
 
     def create_topic(self, name: str) -> bool:
-        """Have the topic created if it does not exist; returns whether it exists then."""
+        """Create the topic if it does not exist; returns whether it exists then."""
         deadline = monotonic() + TOPIC_WAIT_S
         asked = False
         while error := self._topic_error(name):
@@ -333,7 +333,7 @@ class BootstrapClient:
 
 
 def raise_if_interrupted(interrupted: Event) -> None:
-    """End a wait that was interrupted.
+    """Raise if a wait was interrupted.
 
     Raises:
         PortUnavailableError: the event is set.

@@ -1,4 +1,4 @@
-"""Finds out about a live broker before a test: coordinator, versions, settings and topics.
+"""Queries a live broker before a test: coordinator, versions, settings and topics.
 
 A broker that fails when it is asked for its versions or settings is tested with assumed ones.
 """
@@ -21,7 +21,7 @@ Connect = Callable[[str, int], BootstrapClient]
 
 
 class Given(NamedTuple):
-    """What the user says of a broker: settings, topics, and upper limits of API versions."""
+    """The user's input about a broker: settings, topics, and upper limits of API versions."""
 
     settings: Mapping[str, int]
     topics: tuple[str, ...]
@@ -92,7 +92,7 @@ def _settings(connect: Connect, coordinator: Coordinator) -> Mapping[str, int]:
 
 
 class BrokerInfoCache:
-    """Saves each test the requests that find out about the broker; safe to use from any thread."""
+    """Caches the information about the broker, so that tests need not ask again; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()

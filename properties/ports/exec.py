@@ -1,4 +1,4 @@
-"""A port that is a separate program and exchanges lines of JSON; `messages` gives them meaning."""
+"""A port that is a separate program and exchanges lines of JSON; `messages` interprets them."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ class ExecPort(VirtualTimePort):
         except PortFailedError as failure:
             self._fail(failure)
         except BaseException:
-            # Ctrl-C, or a bug here: the program and this process are out of step for good.
+            # Ctrl-C, or a bug here: the program and this process cannot be synchronised again.
             self._kill()
             raise
 

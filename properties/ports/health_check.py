@@ -34,9 +34,9 @@ NOT_READY: Final = (
 
 
 class HealthCheckError(Exception):
-    """The broker did not answer as a testable broker does; the message says what it did.
+    """The broker did not answer the health check correctly; the message has the reason.
 
-    `gone` says that the broker may have ended, and is not only slow or not ready.
+    `gone`: the broker may have ended, not only be slow or not ready.
     """
 
     def __init__(self, what: str, *, gone: bool = False) -> None:
@@ -58,7 +58,7 @@ class HealthCheck:
         self._group = f"groupcheck-{uuid4().hex}-health-check"
 
     def run(self, within_s: float) -> None:
-        """Check once; a late response to the request before counts too.
+        """Check once; a late response to the previous request counts too.
 
         Raises:
             HealthCheckError: there was no response within `within_s` seconds, or one that says that

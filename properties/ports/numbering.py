@@ -1,6 +1,6 @@
 """Ports that number generations otherwise than Kafka, whose first generation of a group is 1.
 
-The rules, the tests and what is observed of the port have Kafka's numbers; the port gets its own.
+Rules, tests and observations use Kafka's numbers; requests to the port use the port's.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupcheck.model.engine.edits import Anything
 from groupcheck.model.vocabulary import JoinGroupResponse, Request, ResponseBody
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInFront
 
-# A number that no group has: instead of one before the port's first, where -1 means no generation.
+# A number that no group has: replaces one below the port's first, where -1 means no generation.
 NEVER: Final = 1_000_000
 
 
@@ -34,7 +34,7 @@ def revealed_generation(body: object) -> int | None:
 
 
 def shifted(body: ResponseBody, shift: int) -> ResponseBody:
-    """An answer with the generation that it reveals, if any, so much higher."""
+    """An answer with the generation that it reveals, if any, raised by `shift`."""
     generation = revealed_generation(body)
     if generation is None or not shift:
         return body
@@ -42,13 +42,13 @@ def shifted(body: ResponseBody, shift: int) -> ResponseBody:
 
 
 def numbered(port: Port, profile: Profile) -> Port:
-    """The port with the numbers of Kafka's generations, if by the profile it has others."""
+    """The port with Kafka's generation numbers, if the profile says that its own differ."""
     shift = first_generation(profile) - 1
     return NumberedPort(port, shift) if shift else port
 
 
 def sent(request: Request, shift: int) -> Request:
-    """A request with its generation, if it has one, so much higher."""
+    """A request with its generation, if any, raised by `shift`."""
     body = rename(request.body, {}, shift)
     generation: int = getattr(request.body, "generation_id", -1)
     if generation >= 0 > generation + shift:
@@ -57,7 +57,7 @@ def sent(request: Request, shift: int) -> Request:
 
 
 def observed(seen: Observation, shift: int) -> Observation:
-    """An observation with the generations that it shows so much lower."""
+    """An observation with its generations lowered by `shift`."""
     groups = seen.groups and tuple(
         view._replace(generation_id=view.generation_id and view.generation_id - shift)
         for view in seen.groups
@@ -67,7 +67,7 @@ def observed(seen: Observation, shift: int) -> Observation:
 
 
 def renumbered(given: Input, seen: Observation, shift: int) -> tuple[Input, Observation]:
-    """A step and what was observed of it, as if the port's generations were so much lower."""
+    """A step and its observation, with the port's generations lowered by `shift`."""
     if not shift:
         return given, seen
     given = sent(given, -shift) if isinstance(given, Request) else given

@@ -1,6 +1,6 @@
 """The interface to every coordinator under test: the port protocol's five messages as typed calls.
 
-A port only transports messages; it never checks what they say.
+A port only transports messages; it never checks their contents.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Fault(NamedTuple):
 
 
 class Observation(NamedTuple):
-    """What a port sent between one message and its `done`.
+    """The messages of a port in answer to one message of the driver.
 
     `groups` is the inner state, None when the port does not report it. `unsupported` names the API,
     version or fault that the port does not implement. `elapsed_ms` is the real time since the last
@@ -121,7 +121,7 @@ class Port(Protocol):
 
 
 class PortInFront:
-    """A port in front of another one, which does everything unless a subclass does it."""
+    """A wrapper that delegates to another port; subclasses override methods."""
 
     def __init__(self, port: Port) -> None:
         self._port = port

@@ -92,7 +92,7 @@ class Producers:
 
     Every call but `shutdown` raises `PortFailedError` when the broker fails or sends no valid
     response, and `PortUnavailableError` when `interrupted` is set or the transaction coordinator
-    is not ready for too long, which says nothing about groups.
+    is not ready for too long, which is no failure of groups.
 
     Args:
         connect: opens a connection to a broker; may raise `OSError`.
@@ -157,8 +157,8 @@ class Producers:
     def _init(self, name: str) -> Producer:
         """Return an initialised producer.
 
-        Transactional ids belong to the port. Each test gets a new epoch, which ends what an earlier
-        test has left open.
+        Transactional ids belong to the port. Each test gets a new epoch, which aborts open
+        transactions of earlier tests.
         """
         transactional_id = f"groupcheck-{self._unique}-{name}"
         producer = Producer(transactional_id, self._coordinator(transactional_id, TRANSACTION))
@@ -198,8 +198,8 @@ class Producers:
 
         Kafka's coordinator processes markers some time after they are written, in their order
         (GroupMetadataManager.scala:875). So when the offset of a later transaction can be read, the
-        earlier marker has been processed. It takes another producer: a marker also completes what
-        the same producer has pending by then, in its next transaction too.
+        earlier marker has been processed. It has to be another producer: a marker also completes
+        later pending offsets of the same producer, even in its next transaction.
         """
         self._probe_offset += 1
         if self._probe is None:

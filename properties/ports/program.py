@@ -1,4 +1,4 @@
-"""A child process that reads and writes lines; the lines' meaning does not belong here.
+"""A child process that reads and writes lines, whatever their meaning.
 
 For POSIX systems: `poll` waits on the pipes, and signals go to the process group.
 """

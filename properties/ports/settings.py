@@ -26,7 +26,7 @@ class BrokerSettings(NamedTuple):
     reports_versions: bool = True
 
     def assumed(self) -> list[str]:
-        """Return all that is assumed of the broker, for a person."""
+        """Return all assumptions about the broker, as text."""
         versions = [] if self.reports_versions else ["API versions=those of Kafka 0.9"]
         return [f"{name}={self.values[name]}" for name in self.assumed_defaults] + versions
 

@@ -1,4 +1,4 @@
-"""The topics whose offsets tests commit: their names on a broker, and those it does not have."""
+"""The topics whose offsets tests commit: their names on a broker, and the missing ones."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Topics(NamedTuple):
     missing: frozenset[str] = frozenset()
 
     def why_not(self, request: Request) -> str | None:
-        """Return why a request is not sent: it needs a topic that is not there; None if it is."""
+        """Return why a request is not sent: it needs a missing topic; None if it is sent."""
         body: Any = request.body
         named = {topic.name for topic in getattr(body, "topics", ()) or ()}
         # A marker is known to be processed when a commit after it is.
@@ -45,7 +45,7 @@ class Topics(NamedTuple):
 
 
 def find_topics(given: tuple[str, ...], create: Callable[[str], bool]) -> Topics:
-    """Have the topics created, and return them; the `given` ones replace those of tests."""
+    """Create the topics, and return them; the `given` ones replace those of tests."""
     others = (name for name in OF_TESTS[len(given) :] + OF_TESTS if name not in given)
     names = dict(zip(OF_TESTS, (*given, *others), strict=False))
     return Topics(names, frozenset(name for name, real in names.items() if not create(real)))

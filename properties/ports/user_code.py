@@ -1,4 +1,4 @@
-"""A port author's code in this process: its factory is found, checked and called here.
+"""A port author's code in this process: finds, checks and calls its factory.
 
 The code runs with a time limit, and its standard output goes to standard error. `python` calls what
 the factory makes.
@@ -26,7 +26,7 @@ LIMIT_S: Final = 10.0
 REPEAT_S: Final = 1.0
 RETRY_S: Final = 0.01
 
-# Hypothesis' garbage-collection callback: an exception that is raised inside it is lost.
+# Hypothesis's garbage-collection callback: exceptions raised inside it are lost.
 GC_CALLBACK: Final = "gc_callback"
 
 # For each method its parameters, and the fields of the port protocol's message that they get.
@@ -157,7 +157,7 @@ def _unavailable(name: str, reason: str, cause: BaseException | None = None) -> 
 
 
 class TooLongError(BaseException):
-    """The code exceeds its time limit; no Exception, so the author's own handlers let it pass."""
+    """The code exceeds its time limit; no Exception, so the author's handlers do not catch it."""
 
 
 @contextlib.contextmanager
@@ -202,7 +202,7 @@ def _alarm(limit_s: float) -> Iterator[None]:
 
     before = signal.signal(signal.SIGALRM, ring)
     started = monotonic()
-    # The alarm repeats, for a port that swallows the first one (a bare `except:`) and goes on.
+    # The alarm repeats, for a port that catches the first one (a bare `except:`) and continues.
     left_s, interval_s = signal.setitimer(signal.ITIMER_REAL, limit_s, REPEAT_S)
     try:
         inside = True

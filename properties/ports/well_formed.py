@@ -1,6 +1,6 @@
 """The check that a record has the fields of the vocabulary, each with a value that JSON can write.
 
-A port that sends messages or bytes passes it by being decoded; the built-in port returns records.
+Ports that send messages or bytes are checked by decoding; the built-in port returns records.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from groupcheck.model.bodies import camel
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports.messages import INTEGERS, shorten
 
-# Says what is wrong with a value: the path of a field, and what it must be; None if it is fine.
+# Returns the error of a value: the path of a field and the expected type; None if it is valid.
 Check = Callable[[Any], str | None]
 
 

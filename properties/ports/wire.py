@@ -78,12 +78,12 @@ class WirePort:
             stay open for the next test, if the cluster has one broker.
         replaced: starts the broker at an address again if it hangs or has ended, and returns its
             address; for a broker that this process has started.
-        released: called at shutdown, when the port needs its broker no longer.
+        released: called at shutdown, when the port no longer needs its broker.
     """
 
     real_time = True
 
-    def __init__(  # noqa: PLR0913 (each has its unit in its name, and a default)
+    def __init__(  # noqa: PLR0913 (keyword settings with defaults)
         self,
         host: str,
         port: int,
@@ -190,7 +190,7 @@ class WirePort:
     def _end_transaction(
         self, request_id: int, body: EndTxnRequest, expected: Collection[int]
     ) -> Observation:
-        """Have a marker written, and answer once the group has processed it."""
+        """Request a marker, and answer once the group has processed it."""
         if not body.group_id:
             return Observation(unsupported="EndTxn with an empty group id")
         group_id = self._names.real(body.group_id)
@@ -321,7 +321,7 @@ class WirePort:
         }
         self._collect_until(monotonic() + self._answer_s, responses, missing)
         self._collect_late(responses)
-        # The difference of two sums in whole milliseconds, so that no remainder is ever lost.
+        # The difference of two sums in whole milliseconds, so that rounding errors do not add up.
         passed_ms = int((monotonic() - self._opened_s) * 1000)
         elapsed_ms, self._reported_ms = passed_ms - self._reported_ms, passed_ms
         return Observation(tuple(responses), elapsed_ms=elapsed_ms)

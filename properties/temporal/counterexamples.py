@@ -40,7 +40,7 @@ def counterexample(name: str, space: StateSpace, violation: Violation) -> Counte
 
 
 def one_of_each(found: Iterable[Counterexample]) -> list[Counterexample]:
-    """The first counterexample of each property, rather one that is not known."""
+    """The first counterexample of each property; one that is not known comes first."""
     first: dict[Property, Counterexample] = {}
     for each in sorted(found, key=lambda each: each.known is not None):
         first.setdefault(each.property, each)

@@ -5,7 +5,7 @@ released eventually, and that the coordinator crashes and moves finitely often. 
 anything or nothing, forever, and so may every choice that Kafka leaves open.
 
 A property is violated exactly if an obligation can stay pending around a cycle that has a tick and
-a state in which no append is held. Each obligation is followed by itself, by the name of its owner
+a state in which no append is held. Each obligation is tracked separately, by the name of its owner
 in each canonical state: a cycle in which the waiting members take turns is no violation.
 """
 
