@@ -1,8 +1,8 @@
 """The speed of the explorer and of TLC on the same instances: the table of `groupcheck bench`.
 
 They run one after the other. TLC has two workers and writes no dump; its time is that of the whole
-process, including its start. The explorer has one core and runs twice: without symmetry, as TLC,
-and with symmetry, where one state stands for all that differ only in member names.
+process, including its start. The explorer has one core and runs twice: without symmetry, like TLC,
+and with symmetry, where one state represents all that differ only in member names.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def measure(name: str, instance: Instance) -> Measured:
         checked = tla.check(Path(folder), text, workers=WORKERS, dump=None)
         tlc_s = time.perf_counter() - started
     space, explorer_s = _timed(instance, symmetry=False)
-    counted = checked.distinct, checked.generated - 1  # one is the initial state
+    counted = checked.distinct, checked.generated - 1  # without the initial state
     found = len(space.nodes), space.transition_count
     del space  # frees its memory for the next run
     _, symmetric_s = _timed(instance, symmetry=True)

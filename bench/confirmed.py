@@ -2,9 +2,9 @@
 
 An edit drops a rule, a guard or an effect of the model (`model/classic/edits.py`). If the edited
 model does not allow a recorded test of a broker (`tests/recorded`), the test confirms what the edit
-drops. Prints a table by API and broker; `-v` lists what no test confirms. `--write` keeps what was
-found in `reports/confirmed.tsv`, from which `groupcheck rules` and docs/rules.md take it. All four
-brokers take two minutes on two cores.
+drops. Prints a table by API and broker; `-v` lists what no test confirms. `--write` stores the
+result in `reports/confirmed.tsv`, which `groupcheck rules` and docs/rules.md read. All four brokers
+take two minutes on two cores.
 
 An edit is tried on each step of the recorded tests, from the states that the model allows there.
 The edited model checks a test in full only if one of its steps has other outcomes, and 50 tests at
@@ -80,7 +80,7 @@ class Recorded:
                 self._by_rule[rule].append(step)
 
     def confirms(self, edit: Edit) -> bool:
-        """Whether the model with an edit does not allow one of the tests."""
+        """Whether the model with an edit rejects one of the tests."""
         edited = deviating(self.profile, (edit,))
         tried: set[int] = set()
         for config, state, given in self._steps_of(edit):
@@ -99,9 +99,9 @@ class Recorded:
     def _steps_of(self, edit: Edit) -> Iterator[tuple[Config, Coordinator, Input]]:
         """The steps that an edit may change."""
         rule = about(edit)
-        if rule not in self.profile.rules:  # of a procedure, which any rule may follow
+        if rule not in self.profile.rules:  # it is a procedure, which any rule may use
             return iter(self.steps)
-        # Without a guard a rule also applies where others of its table do.
+        # Without a guard a rule may also apply where other rules of its table do.
         guard = isinstance(edit, DropGuard)
         rules = rules_beside(edit, self.profile.version) if guard else {rule}
         return chain.from_iterable(self._by_rule[each] for each in sorted(rules))
@@ -112,7 +112,7 @@ def _differ(some: list[Outcome], others: list[Outcome]) -> bool:
 
 
 class Found(NamedTuple):
-    """Of a broker: its version, the parts of each rule, and the edits that no test contradicts."""
+    """For a broker: its version, the parts of each rule, and the edits that no test contradicts."""
 
     port: str
     version: str
@@ -126,7 +126,7 @@ def drops(profile: Profile) -> list[Edit]:
 
 
 def found_in(path: Path) -> Found:
-    """What the recorded tests of a broker confirm."""
+    """The rules that the recorded tests of a broker confirm."""
     recorded = Recorded(path)
     profile = recorded.profile
     each = {edit: Confirmed(int(recorded.confirms(edit)), 1) for edit in drops(profile)}
@@ -148,7 +148,7 @@ def main() -> int:
     )
     options.add_argument("ports", metavar="PORT", nargs="*")
     options.add_argument("-v", "--verbose", action="store_true")
-    options.add_argument("--write", action="store_true", help="keep what was found")
+    options.add_argument("--write", action="store_true", help="store the result")
     given = options.parse_args()
     names = [f"{port.replace(':', '-')}.jsonl.xz" for port in given.ports]
     paths = [FOLDER / name for name in names] or sorted(FOLDER.iterdir())

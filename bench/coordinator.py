@@ -87,7 +87,7 @@ def best(work: Callable[[], object], times: int = BEST_OF) -> float:
 
 
 def sized(work: Callable[[], object]) -> float:
-    """The bytes that the result of some work takes."""
+    """The size in bytes of the result of some work."""
     gc.collect()
     tracemalloc.start()
     kept = work()
@@ -234,14 +234,14 @@ def stored(error: ErrorCode) -> None:
 
 
 def seconds(work: Callable[[], object]) -> float:
-    """The time that some work takes."""
+    """The duration of some work."""
     started = time.perf_counter()
     work()
     return time.perf_counter() - started
 
 
 def both(work: Callable[[], object]) -> str:
-    """The time and the CPU time that some work takes."""
+    """The duration and the CPU time of some work."""
     started = time.process_time()
     took = seconds(work)
     return f"{took:.1f} s, {time.process_time() - started:.1f} s of CPU"

@@ -1,8 +1,8 @@
-"""What the cache of derived values saves: `python bench/derived.py`.
+"""The time that the cache of derived values saves: `python bench/derived.py`.
 
 Derives each value in an empty cache, and reads it in the same run: seconds of CPU, their ratio, and
-the size. For each version these are the state spaces of `groupcheck verify`, and what `groupcheck
-check` needs for logs, for the offsets topic, and for its table of transitions.
+the size. For each version these are the state spaces of `groupcheck verify`, and the data of
+`groupcheck check` for logs, the offsets topic and the table of transitions.
 """
 
 from __future__ import annotations

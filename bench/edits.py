@@ -1,14 +1,13 @@
-"""Which edits of the rules verification finds: `python bench/edits.py VERSION [--several]`.
+"""The edits of the rules that verification finds: `python bench/edits.py VERSION [--several]`.
 
 A port is the model with edits of its rule tables (`model/classic/edits.py`); it shows no inner
 state. An edit is visible if the product of the explored graphs, of the model and of the port, has a
 sequence that shows it.
 
-Each edit by itself, in a default verification: it is found, or missed, or missed and visible only
-in an instance that a default run does not have, with one member; or it is invisible in all of them.
-`--most N` takes N edits at random; after `--time S` seconds no edit begins. Prints the missed
-edits, each with a sequence that shows it, and a table by area. Ends with status 1 if an edit is
-missed in the instances of a default run.
+Each edit is verified alone with the defaults. It is found; or missed; or missed and visible only in
+another one-member instance; or invisible in all of them. `--most N` takes N edits at random; after
+`--time S` seconds no further edit starts. Prints the missed edits, each with a sequence that shows
+it, and a table by area. Ends with status 1 if an edit is missed in the instances of a default run.
 
 With `--several`, ports with several random edits at once, `--runs` for each number of them. An edit
 is visible if a sequence distinguishes the port from the model with the other edits. For each
@@ -16,12 +15,12 @@ number, prints how many edits are
 
 - visible,
 - named: reported as they are;
-- equal: not named, but the causes of their port describe it: the model with these allows every
-  response of the port in every state, and no field may be anything, no edit holds sometimes;
+- equal: not named, but the causes describe the port: the model with them allows every response in
+  every state, no field may have any value, and no edit applies only sometimes;
 - missed: the others;
 
-and how many causes are wrong (no edit of the port, which they do not describe either), how many
-findings have no cause, and how many traces of named edits are as short as the shortest sequence.
+and how many causes are wrong (no edit of the port, and no description of it), how many findings
+have no cause, and how many traces of named edits have the minimal length.
 """
 
 from __future__ import annotations
@@ -67,7 +66,7 @@ MOST_CAUSES: Final = 50
 
 
 class Verdict(NamedTuple):
-    """What became of an edit: the instance and the sequence that show it, if it was missed."""
+    """The result for an edit: the instance and the sequence that show it, if it was missed."""
 
     edit: str
     area: str
@@ -82,7 +81,7 @@ class Verdict(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What the runs of all edits share: the instances, explored once."""
+    """The shared data of all runs: the instances, explored once."""
 
     profile: Profile
     seed: int
@@ -114,7 +113,7 @@ def _by_size(given: Explored) -> dict[str, Known]:
 
 
 def verdict(here: Setting, edit: Edit) -> Verdict:
-    """Look for a sequence that shows an edit, and run it as a port if there is one."""
+    """Search for a sequence that shows an edit, and run it as a port if there is one."""
     began = time.process_time()
     result = Verdict(str(edit), area_of(here.profile, edit), *_outcome(here, edit))
     return result._replace(seconds=time.process_time() - began)
@@ -146,7 +145,7 @@ def is_found(here: Setting, edit: Edit) -> bool:
 
 
 def area_of(profile: Profile, edit: Edit) -> str:
-    """The area of the table that an edit is in; of a procedure or a behaviour its own."""
+    """The area of an edit's table, procedure or behaviour."""
     version = profile.version
     rule = about(edit)
     if rule in profile.rules:
@@ -171,7 +170,7 @@ _mine: dict[str, Setting] = {}  # of this process and those that it forks
 
 
 def _verdict(given: tuple[int, float]) -> Verdict | None:
-    """The verdict on an edit, given its number; None if it would begin too late."""
+    """The verdict on the edit of that number; None if the time is over."""
     number, until = given
     here = _mine["setting"]
     if time.monotonic() > until:
@@ -217,7 +216,7 @@ def single(options: argparse.Namespace) -> int:
 
 
 class Count(NamedTuple):
-    """What became of the edits of ports, and the CPU time of their verifications."""
+    """The results for the edits of ports, and the CPU time of their verifications."""
 
     visible: int = 0
     named: int = 0
@@ -266,7 +265,7 @@ def _count(port: tuple[int, str]) -> Count:
 
 
 def _chosen(profile: Profile, number: int, random: Random, given: Explored) -> tuple[Edit, ...]:
-    """Random edits that do not exclude each other, and with which each input has an outcome."""
+    """Random compatible edits with which each input has an outcome."""
     every = list(edits_of(profile))
     while True:
         edits = tuple(random.sample(every, number))
@@ -276,7 +275,7 @@ def _chosen(profile: Profile, number: int, random: Random, given: Explored) -> t
 
 
 def _is_possible(instances: Iterable[Known]) -> bool:
-    """Whether the rules have an outcome for each input; edited ones may act on what is missing."""
+    """Whether the rules have an outcome for each input; edited ones may read missing objects."""
     moves = (move for each in instances for moves in each.moves for move in moves)
     return all(move.outcomes for move in moves)
 
@@ -307,7 +306,7 @@ def _shortest(given: list[Known], edited: Profile) -> int | None:
 
 
 def _describe(findings: Iterable[Finding], given: Explored, edited: Profile) -> bool:
-    """Whether the causes allow whatever the port does, and say what each field is."""
+    """Whether the causes allow every response of the port, with a value for each field."""
     causes = tuple(each.cause for each in findings if each.cause is not None)
     exact = not any(is_vague(each) or isinstance(each, Sometimes) for each in causes)
     return exact and _shortest(_edited(causes, given), edited) is None

@@ -1,4 +1,4 @@
-"""Runs on faulty ports end without a traceback: `python bench/fuzz_ports.py [--runs N]`.
+"""Checks runs on faulty ports for tracebacks: `python bench/fuzz_ports.py [--runs N]`.
 
 Makes ports by random edits of the built-in one, verifies each in a small run, and renders each
 result in every format. The default 10,000 runs take about 15 minutes on two cores. Prints how the

@@ -1,9 +1,9 @@
 """Speed or coverage of the generators: `python bench/generators.py [--covered]`.
 
 Steps per second of each generator on the built-in coordinator, and the ratio to a Hypothesis state
-machine written by hand, on the same coordinator in the same run. The generators take turns in
-rounds, and the medians of the rounds are printed, because other work on the machine slows all of
-them down alike. First by CPU time on one core, then by wall-clock time on all cores.
+machine written by hand, on the same coordinator in the same run. The generators run in rounds, and
+the medians of the rounds are printed, so that other work on the machine affects all of them
+equally. First by CPU time on one core, then by wall-clock time on all cores.
 
 With `--covered`: the share of a model instance's transitions that each generator has covered after
 1,000, 10,000 and 100,000 steps: mean, minimum and maximum of several seeds. `--plot FILE.svg` draws
@@ -148,7 +148,7 @@ def toured(precomputed: PrecomputedSteps, seed: int) -> Iterator[tuple[int, int]
 
 
 def at_marks(progress: Iterator[tuple[int, int]], edges: int, marks: list[int]) -> Curve:
-    """The share covered at each mark, by the tests that had ended by then."""
+    """The share covered at each mark, by the tests that ended before it."""
     shares: Curve = []
     before = 0
     for done, shown in progress:

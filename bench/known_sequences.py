@@ -1,4 +1,4 @@
-"""Play known sequences on brokers, and write the page that shows them.
+"""Run known sequences on brokers, and write the pages on them.
 
     python bench/known_sequences.py differences [0.10.2=PORT 2.7=PORT 4.1=PORT] [--out FILE]
     python bench/known_sequences.py found [--out FILE]
@@ -8,9 +8,9 @@ each against its own profile, and writes docs/differences-on-brokers.md. Without
 Kafka of these versions. The exit status is 1 if two brokers give equal answers or one does not
 conform.
 
-`found` plays the sequences of tests/support/found_in_kafka.py, which show what the properties found
-in Kafka, on Kafka of each version that has it, and writes docs/found-in-kafka.md. The exit status
-is 1 if a broker does not do what is written.
+`found` runs the sequences of tests/support/found_in_kafka.py, which show the violations of the
+properties by Kafka, on Kafka of each version with the violation, and writes docs/found-in-kafka.md.
+The exit status is 1 if a broker answers otherwise.
 
 Without --out, the page is printed.
 """
@@ -78,7 +78,7 @@ def play(shown: Shown, profile: str, source: PortSource) -> Played:
 
 
 def sequence_text(shown: Shown) -> str:
-    """Return the sequence as the newer version gets it."""
+    """Return the sequence for the newer version."""
     steps = shown.on(shown.newer, 0)
     names, words = letters(steps), []
     for number, (step, given) in enumerate(zip(shown.steps, steps, strict=True), 1):
@@ -234,7 +234,7 @@ def section(found: Found, profile: str, replayed: Replayed) -> str:
 
 
 def found_page() -> tuple[str, bool]:
-    """Return the page, and whether every broker does what is written."""
+    """Return the page, and whether every broker answers as described."""
     sections, well = [], True
     for found in FOUND:
         results = {profile: played(found, profile) for profile in found.seen}

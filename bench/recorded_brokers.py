@@ -21,10 +21,10 @@ from groupcheck.properties.tolerances import Tolerances
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.progress import Bars
 
-# A test says more, the less late its timers may be: each gets the first of these that it allows.
+# Lower tolerances make a test stricter: each test gets the first of these that it conforms to.
 LATE_MS: Final = (100, 200, 500, 1_000)
 
-# A test run checks them all, at 0.7 ms a step. They are of all stages.
+# The test suite checks all of them, at 0.7 ms a step. They are of all stages.
 MOST_TESTS: Final = 200
 
 
@@ -59,7 +59,7 @@ def record(
 def _conforming(
     tests: Iterator[RecordedTest], differs: Callable[[Finding], None]
 ) -> Iterator[RecordedTest]:
-    """The tests that conform, each with the least tolerance with which it does."""
+    """The conforming tests, each with the lowest tolerance with which it conforms."""
     for recorded in tests:
         finding = recorded.test.finding(recorded.profile)
         if finding is not None:

@@ -1,4 +1,4 @@
-"""Which of Kafka's past bugs a verification finds: `python bench/seeded_faults.py [OPTION]`.
+"""The past bugs of Kafka that a verification finds: `python bench/seeded_faults.py [OPTION]`.
 
 Verifies a copy of the coordinator with each bug by tours and walks of one model instance, in about
 two minutes, and writes docs/seeded-faults.md. `--whole` also runs a default verification of each
@@ -115,7 +115,7 @@ def same_ids(seeds: int) -> bool:
 
 
 class Whole(NamedTuple):
-    """The seconds in which each generator finds a fault; None if it does not find it alone."""
+    """The seconds that each generator alone takes to find a fault; None if it does not."""
 
     name: str
     alone: dict[str, float | None]
@@ -137,7 +137,7 @@ def shown(name: str, fault: Fault) -> tuple[str, bool]:
 
 @cache
 def spaces(profile: str) -> tuple[Explored, float]:
-    """The instances of a default verification, and the seconds it takes to explore them."""
+    """The instances of a default verification, and the seconds to explore them."""
     started = time.process_time()
     return explored(virtual(PROFILES[profile], Settings(profile))), time.process_time() - started
 
@@ -190,7 +190,7 @@ def _whole_line(whole: Whole) -> str:
 
 
 def main(*, whole: bool) -> None:
-    """Write the page; without `whole` the table of what finds each bug stays."""
+    """Write the page; without `whole` the table of default verifications stays."""
     before = PAGE.read_text(encoding="utf-8")
     kept = before[before.index(WHOLE_HEAD.splitlines()[1]) - 1 : before.index(ABSENT_TITLE)]
     table = whole_table(verified_whole()) if whole else kept

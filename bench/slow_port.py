@@ -1,4 +1,4 @@
-"""How long a slow port takes to verify: `python bench/slow_port.py [OPTION]`.
+"""The time to verify a slow port: `python bench/slow_port.py [OPTION]`.
 
 Verifies the built-in coordinator as a program that waits before each answer: with one program, and
 with several side by side. Ends with status 1 if one run covers transitions that the other does not.
@@ -46,7 +46,7 @@ def main() -> None:
 
 
 def _covered(result: Result) -> int:
-    """The transitions covered, and those that the programs had a choice not to take."""
+    """The transitions covered, and those of allowed outcomes not observed."""
     counts = [instance.transitions for instance in result.instances]
     return sum(each.covered + each.not_observed for each in counts)
 

@@ -26,7 +26,7 @@ from groupcheck.model.engine.exploration import without_collector
 
 T = TypeVar("T")
 
-MOST_BYTES: Final = 500_000_000  # of derived values; those not read for longest are deleted
+MOST_BYTES: Final = 500_000_000  # of derived values; the least recently read are deleted
 WAIT_S: Final = 60.0  # for another process that derives the same value
 
 
@@ -42,7 +42,7 @@ def source_digest(*packages: ModuleType) -> str:
 
 
 def derived(name: str, derive: Callable[[], T], *packages: ModuleType) -> T:
-    """What `derive` returns, or returned in an earlier process.
+    """The result of `derive`, in this or an earlier process.
 
     It depends on the name and on the source code of the model and of `packages` alone, and can be
     pickled. If the cache cannot be used, it is derived each time.
@@ -58,7 +58,7 @@ def derived(name: str, derive: Callable[[], T], *packages: ModuleType) -> T:
         if found:
             return found[0]
         value = derive()
-        # Source code that was changed meanwhile may not be what this process runs.
+        # Source code that was changed meanwhile may differ from the code that this process runs.
         if _digest(packages) == source:
             _write(entry, value)
             _limit(file.parent)
@@ -107,10 +107,10 @@ def _lock(entry: IO[bytes]) -> bool:
 
 
 def _read(entry: IO[bytes]) -> list[T]:
-    """The value of an entry; nothing if it has none, or if writing it was interrupted."""
+    """The value of an entry; nothing if it is empty or incomplete."""
     entry.seek(0)
     try:
-        with without_collector():  # which would take ten times as long as the rest
+        with without_collector():  # collecting would take ten times as long as loading
             value: T = pickle.load(entry)  # noqa: S301 - written by this user's own processes
     except Exception:  # noqa: BLE001 - a damaged pickle may raise anything
         return []
@@ -120,14 +120,14 @@ def _read(entry: IO[bytes]) -> list[T]:
 
 
 def _write(entry: IO[bytes], value: object) -> None:
-    with suppress(OSError):  # a full disk: what is left there is no pickle
+    with suppress(OSError):  # a full disk: the incomplete file is no valid pickle
         entry.truncate(0)
         pickle.dump(value, entry, pickle.HIGHEST_PROTOCOL)
         entry.flush()
 
 
 def _limit(folder: Path) -> None:
-    """Delete the values that no process has read for longest."""
+    """Delete the least recently read values."""
     with suppress(OSError):  # another process does the same
         values = sorted(((each.stat(), each) for each in folder.iterdir()), key=_last_read)
         size = sum(stat.st_size for stat, _ in values)

@@ -1,4 +1,4 @@
-"""The optimised coordinator: what one would embed or serve."""
+"""The optimised coordinator, to embed or to serve."""
 
 from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator

@@ -38,7 +38,7 @@ TABLES: Final = {
     "state": "states",
     "offset": "offsets",
 }
-# What is checked without Spark: about 100,000 events.
+# The limit for a check without Spark: about 100,000 events.
 MOST_BYTES: Final = 20_000_000
 MOST_EVENTS: Final = 100_000  # of a folder of `ingest`
 RATIO: Final = 10  # of the size of files to that of compressed ones
@@ -95,7 +95,7 @@ class Checked(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """What an engine returns: the sums, and the counts of what it has read, if it has."""
+    """The result of an engine: the sums, and the counts of the files that it read, if any."""
 
     engine: Engine
     summary: Summary
@@ -122,7 +122,7 @@ def _events_in(file: str) -> int:
 
 
 def _bytes(file: str) -> int:
-    """The size of a file or of segments; compressed files are taken to be larger."""
+    """The size of a file or of segments; compressed files count as larger."""
     system, path = place(file)
     found: list[fs.FileInfo] = system.get_file_info(segments(file) or [path])
     ratio = RATIO if path.endswith((*COMPRESSIONS, ".parquet")) else 1

@@ -50,7 +50,7 @@ def check_events(events: DataFrame, profile: str | None = None) -> DataFrame:
 def check_files(spark: SparkSession, path: str, profile: str | None = None) -> DataFrame:
     """The same for a folder that `ingest` has written, which is sorted already.
 
-    Each file is a task, which reads it with Arrow: to sort it again, or to send every row through
+    Each file is a task, which reads it with Arrow: sorting it again, or sending every row through
     the JVM, would take longer than the check.
     """
     files, schema = stored(path), for_spark(CHECKED)

@@ -18,7 +18,7 @@ def naming_errors(action: str) -> Iterator[None]:
     Raises:
         PipelineError: there was an error.
     """
-    import pyarrow as pa  # noqa: PLC0415 - it is not in every installation
+    import pyarrow as pa  # noqa: PLC0415 - an optional dependency
 
     try:
         yield

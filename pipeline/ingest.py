@@ -7,7 +7,7 @@ from functools import partial, reduce
 from typing import Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
+from pyspark.sql import functions as F  # noqa: N812 - Spark's convention
 
 from groupcheck.pipeline.errors import in_a_line
 from groupcheck.pipeline.inputs import (

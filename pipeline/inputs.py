@@ -1,4 +1,4 @@
-"""What `check` and `ingest` read: files of sources with their counts, and folders of `ingest`."""
+"""Inputs of `check` and `ingest`: files of sources with their counts, and `ingest` folders."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def counts_of(read: Iterable[Row], quarantined: Iterable[Row]) -> Counts:
 
 
 def files_of(sources: list[str], time_zone: str = "UTC") -> list[tuple[str, LogSource]]:
-    """The files of the sources that are no topics, each with what it is if it is a log.
+    """The files of the sources that are no topics, each with its `LogSource` if it is a log.
 
     All logs are of one cluster; `time_zone` is that of times without a zone.
 

@@ -1,8 +1,8 @@
-"""The functions that run in Spark's workers: Arrow batches in, Arrow batches out.
+"""The functions that run in Spark's workers, from Arrow batches to Arrow batches.
 
-Spark sorts partitions and streams them through `mapInArrow`. The state is carried from batch to
-batch, so that a large group takes no more memory than a small one. `applyInArrow` and
-`applyInPandas` take 30 to 40 % more processor time and need the whole group in memory.
+Spark sorts partitions and streams them through `mapInArrow`. State is kept between batches, so that
+a large group needs no more memory than a small one. `applyInArrow` and `applyInPandas` take 30 to
+40 % more processor time and need the whole group in memory.
 """
 
 from __future__ import annotations

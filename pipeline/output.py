@@ -1,4 +1,4 @@
-"""Output folders, which are complete or absent: each is written under another name, then renamed.
+"""Output folders that are complete or absent: each is written under a temporary name, then renamed.
 
 An existing folder is an error, unless groupcheck has written it and --overwrite is given.
 """

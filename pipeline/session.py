@@ -51,8 +51,8 @@ EMBEDDED: Final = {
 }
 
 # The same if Python does most of the work: Java's second compiler takes more time than it saves,
-# and another garbage collector more memory (`python bench/exploring.py`, compared with
-# `--conf spark.driver.extraJavaOptions=-XX:+UseG1GC`).
+# and other garbage collectors more memory (`python bench/exploring.py`, compared with `--conf
+# spark.driver.extraJavaOptions=-XX:+UseG1GC`).
 IN_PYTHON: Final = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"}
 
 LOG4J: Final = """\
@@ -150,7 +150,7 @@ def _started(
         # Spark imports these packages late; a missing one is reported now.
         for package in ("pandas", "pyarrow", "scipy"):
             import_module(package)
-        from pyspark.errors import PySparkException  # noqa: PLC0415 - hundreds of MB, for few
+        from pyspark.errors import PySparkException  # noqa: PLC0415 - large and rarely needed
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ModuleNotFoundError as error:
         msg = f"this needs the package {error.name}: pip install 'groupcheck[spark]'"

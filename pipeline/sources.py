@@ -63,7 +63,8 @@ def place(path: str) -> tuple[fs.FileSystem, str]:
 def files(sources: list[str]) -> list[str]:
     """The files of the sources; of a folder, those with the endings of recordings and logs.
 
-    The segments of a partition are one: their folder, or without it their names in braces.
+    The segments of a partition count as one file: their folder, or without it their names in
+    braces.
 
     Raises:
         PipelineError: a source is missing, or has nothing to read.
@@ -218,7 +219,7 @@ def _text(system: fs.FileSystem, path: str) -> Iterator[Line]:
 
 
 def _plain(stream: Any, path: str) -> Any:  # noqa: ANN401 - files of several kinds
-    """A decompressed stream; data before a corrupt place is read, except for a CHUNK of zstd."""
+    """A decompressed stream; data before a corrupt position is read, except for a CHUNK of zstd."""
     if path.endswith(".gz"):
         return gzip.GzipFile(fileobj=stream)
     if path.endswith(".bz2"):

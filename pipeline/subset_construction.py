@@ -167,7 +167,7 @@ class Subsets(Generic[S]):
         return self._packed[number]
 
     def unpacked(self, packed: bytes) -> int:
-        """The number of a set that `packed` returned in another process."""
+        """The number of a set that another process packed."""
         bits = zlib.decompress(packed)
         states = range(len(self._transitions))
         return self.number(frozenset(s for s in states if bits[s // 8] >> s % 8 & 1))

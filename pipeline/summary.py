@@ -1,4 +1,4 @@
-"""The sums of a check: each partition of events has its own, and they are added up."""
+"""The sums of a check: those of the partitions of events are added up."""
 
 from __future__ import annotations
 
@@ -89,11 +89,11 @@ class Summary:
             self._count((row["profile"], transition), row["times"], row["histories"])
 
     def list_groups(self, more: list[Rebalancing]) -> None:
-        """List more groups, of which those are kept that rebalance most."""
+        """Add groups, and keep those that rebalance most."""
         self.rebalancing = nsmallest(MOST_NAMED, self.rebalancing + more)
 
     def list_timelines(self, more: list[Timeline]) -> None:
-        """List the timelines of more histories, of which those with most rebalances are kept."""
+        """Add timelines of histories, and keep those with most rebalances."""
         self.timelines = nsmallest(MOST_GROUPS, self.timelines + more, itemgetter(0, 1))
 
     def _count(self, key: tuple[str, Transition], times: int, histories: int) -> None:

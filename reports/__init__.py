@@ -1,1 +1,1 @@
-"""Results in the formats that people and CI systems read."""
+"""Results as text, pages, and the formats of CI systems."""

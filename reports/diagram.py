@@ -29,7 +29,7 @@ class Event(NamedTuple):
 
     @property
     def is_wrong(self) -> bool:
-        """Whether it is what Kafka does not do."""
+        """Whether Kafka does not allow it."""
         return self.kind in {"wrong", "missing"}
 
 

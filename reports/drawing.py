@@ -32,7 +32,7 @@ def picture(kind: str, wide: int, high: int, title: str) -> Element:
 
 
 def width(text: str) -> float:
-    """The estimated width of a text in pixels."""
+    """The estimated width of text in pixels."""
     return sum(map(_width, text))
 
 

@@ -112,7 +112,7 @@ def _sizes(components: list[Component] | None) -> str:
     return f"{len(sizes)} of {span}"
 
 
-# The most instances side by side in a table that fits on a screen.
+# The maximum of instances in one table, so that it fits on a screen.
 MOST_COLUMNS: Final = 4
 
 

@@ -58,7 +58,7 @@ def value(text: str | bytes | None) -> str:
 
 
 def word(text: str | None) -> str:
-    """A name, in quotes where it has other characters than a plain name."""
+    """A name, in quotes if it has special characters."""
     return text if text is not None and PLAIN.fullmatch(text) else value(text)
 
 

@@ -49,7 +49,7 @@ def as_itf(witness: Witness) -> dict[str, Any]:
 
 
 def finding_as_itf(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON: the last state is the one that Kafka would be in."""
+    """A finding as JSON: the last state is that of Kafka."""
     initial, outcomes = reconstruct(finding)
     values: list[tuple[Any, ...]] = [(*initial, None, (), (), ())]
     values += [

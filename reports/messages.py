@@ -1,4 +1,4 @@
-"""Requests, faults and answers in words."""
+"""Requests, faults and answers as text."""
 
 from __future__ import annotations
 

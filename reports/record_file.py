@@ -12,12 +12,12 @@ import msgspec
 from groupcheck.reports.record import FORMAT, ResultRecord
 
 NAME: Final = "result.json"
-PAGE: Final = "index.html"  # beside it
-MOST_BYTES: Final = 256 * 1024 * 1024  # such as /dev/zero has no end
+PAGE: Final = "index.html"  # in the same folder
+MOST_BYTES: Final = 256 * 1024 * 1024  # device files have no end
 
 
 class MalformedResultError(ValueError):
-    """A file is not a result of groupcheck, or not one that this version can read."""
+    """A file is not a result of groupcheck, or this version cannot read it."""
 
 
 def as_text(saved: ResultRecord) -> str:

@@ -75,7 +75,7 @@ def states() -> tuple[str, ...]:
 
 
 def missing_state(profile: Profile, state: str | None) -> str | None:
-    """A sentence if a version does not have the state: the state of its groups instead."""
+    """A sentence on a state that a version lacks, with the state of its groups instead."""
     if state != GroupState.EMPTY or not EMPTY_IS_DEAD.holds_in(profile.version):
         return None
     return f"{profile.kafka}: {EMPTY_IS_DEAD.words}; see --state Dead, Stable and none"
@@ -204,7 +204,7 @@ def _either(one: Profile, other: Profile, table: Table, selection: Selection) ->
 def _difference_of(
     one: Profile, other: Profile, rule: VersionRule, moved: dict[str, str], *, effects: bool
 ) -> list[str]:
-    """How two versions of a rule differ, perhaps with the effects that both have."""
+    """The difference of two versions of a rule, optionally with the effects of both."""
     rules = {profile.name: profile.rules.get(rule.id) for profile in (one, other)}
     said = {profile.name: _said(profile.version, rules[profile.name]) for profile in (one, other)}
     if said[one.name] == said[other.name] and rule.id not in moved:

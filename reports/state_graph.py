@@ -1,6 +1,6 @@
 """Lays out and draws the state graph of a group: its states, transitions and their rules.
 
-The states lie on an ellipse, so that no arrow passes behind a state. No layout engine is needed.
+The states are on an ellipse, so that no arrow crosses a state. This needs no layout engine.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ WIDE: Final = 1080
 HIGH: Final = 640
 NODE_HIGH: Final = 40
 LINE: Final = 15
-BEND: Final = 46  # how far from the straight line an arrow goes in its middle
+BEND: Final = 46  # the maximum distance of an arrow from the straight line
 MOST_REASONS: Final = 2  # on an arrow; the others are counted
 SCALE: Final = 12 / 13  # of the letters beside those that `drawing` measures
 
-# From the top to the right: a group's life, then what ends it.
+# Clockwise from the top: the lifecycle of a group, then the final states.
 ORDER: Final = tuple(map(str, (ABSENT, EMPTY, PREPARING, COMPLETING, STABLE, DEAD)))
 
 Colour = Literal["covered", "missing", "violated", "plain"]
@@ -103,7 +103,7 @@ def element(arrows: Iterable[GraphArrow], title: str) -> Element:
 
 
 def _places(arrows: list[GraphArrow]) -> dict[str, complex]:
-    """The position of each state: on an ellipse, in the order of a group's life from its top."""
+    """The position of each state: on an ellipse, clockwise in the order of a group's lifecycle."""
     present = {name for arrow in arrows for name in arrow[:2]}
     names = [name for name in ORDER if name in present]
     across, down = WIDE / 2 - 110, HIGH / 2 - 40

@@ -93,7 +93,7 @@ def _verified(result: ResultRecord, *, more: bool) -> list[str]:
 
 
 def limits(result: ResultRecord) -> Iterator[tuple[str, str]]:
-    """What limits a verification: tolerances, and what was not tested or is not reported."""
+    """The limits of a verification: tolerances, untested parts, unreported findings."""
     tolerances = [Tolerances(**run.tolerances) for run in result.runs if run.tolerances]
     yield from (("tolerances", _tolerances(each)) for each in dict.fromkeys(tolerances))
     skipped = [name.removesuffix(SKIPPED) for name in result.unsupported if name.endswith(SKIPPED)]

@@ -35,7 +35,7 @@ def _run(arguments: Sequence[str] | None) -> tuple[int, str]:
         return error.status, str(error)
     except KeyboardInterrupt:
         return NO_VERDICT, "interrupted, before anything was found"
-    except SystemExit:  # argparse printed --help or --version
+    except SystemExit:  # argparse has printed --help or --version
         return CONFORMS, ""
     return status, ""
 

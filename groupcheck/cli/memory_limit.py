@@ -34,11 +34,11 @@ Counter = Callable[[int], None]
 
 
 class OutOfMemoryError(Exception):
-    """The memory is not enough; the message says how far the command came."""
+    """The memory is not enough; the message has the progress of the command."""
 
 
 class Progress:
-    """A progress display that remembers the phase and the number of states."""
+    """A progress display that stores the phase and the number of states."""
 
     def __init__(self, display: Callable[[str, int | None], Counter]) -> None:
         self.phase, self.states = "beginning", 0
@@ -88,8 +88,8 @@ def limited(most: int | None, progress: Progress) -> Iterator[None]:
 def _early_error(most: int) -> Iterator[None]:
     """Raise a MemoryError a little before `most` bytes are allocated.
 
-    When no memory is left at all, Python may abort without a message. A single allocation that is
-    too large is no such case: Linux refuses it, and memory for the message is left.
+    When no memory is left, Python may abort without a message. A single allocation that is too
+    large is different: Linux rejects it, and memory for the message is left.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

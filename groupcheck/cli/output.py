@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def print_text(text: str) -> None:
-    """Print text for people, with colours where they are wanted."""
+    """Print text, with colours if enabled."""
     from groupcheck.reports.colours import painted, wanted
 
     sys.stdout.write(painted(text) if wanted(sys.stdout) else text)

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _known(kind: str, name: str, known: Iterable[str], others: Iterable[str] = ()) -> str:
-    """The name as it is written in the model; an error does not list the `others`."""
+    """The name as the model spells it; an error does not list the `others`."""
     found = {each.lower(): each for each in (*others, *known)}
     if name.lower() not in found:
         msg = f"unknown {kind} {name!r}; known: {', '.join(known)}"

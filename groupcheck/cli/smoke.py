@@ -43,7 +43,7 @@ Exit status: 0 every request is answered without an error, or not supported;
 
 
 def run(options: argparse.Namespace) -> int:
-    """Send each request once, and print what came of it.
+    """Send each request once, and print the results.
 
     Raises:
         CommandError: the port is unknown, or cannot be reached.
@@ -87,7 +87,7 @@ def _lines(smoked: Smoked, clock: str) -> Iterator[str]:
 
 
 def _supported(smoked: Smoked, clock: str) -> Iterator[tuple[str, str]]:
-    """What a port supports, by what it is."""
+    """The capabilities of a port, by kind."""
     from groupcheck.properties.smoke import ranges
 
     capabilities = smoked.capabilities

@@ -1,4 +1,4 @@
-"""The tests of the suite as items of pytest: their module, their ids, and what they are about."""
+"""The tests of the suite as items of pytest: their module, their ids and their rules."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class Module(pytest.Module):
 
 
 def rule_of(item: pytest.Item) -> str:
-    """The rule that a test is about, or `NO_RULE`."""
+    """The rule that a test checks, or `NO_RULE`."""
     rule: str = item.callspec.params.get("rule", NO_RULE) if hasattr(item, "callspec") else NO_RULE
     return rule
 
 
 def port_of(item: pytest.Item) -> list[tuple[str, int]]:
-    """Which parameters of fixtures a test has: tests with the same have the same port."""
+    """The fixture parameters of a test: tests with equal ones have the same port."""
     indices: dict[str, int] = item.callspec.indices if hasattr(item, "callspec") else {}
     return sorted((name, index) for name, index in indices.items() if name != "rule")
 

@@ -21,7 +21,7 @@ from groupcheck.properties.verify import Verification
 from groupcheck.reports.record import ResultRecord
 from groupcheck.reports.verification_record import result_record
 
-# The name of the part that is about no single rule.
+# The name of the part for no single rule.
 NO_RULE = ""
 
 
@@ -48,7 +48,7 @@ class Run(msgspec.Struct):
 
     @property
     def unsupported(self) -> list[str]:
-        """What the port does not support, and is not skipped."""
+        """Unsupported features that are not skipped."""
         return [what for what in self.result.unsupported if not what.endswith(SKIPPED)]
 
 
@@ -61,8 +61,8 @@ def run_of(
 ) -> Run:
     """The results of a verification that was run, for these tests: rules, and maybe `NO_RULE`.
 
-    A finding belongs to the test of the rule that it contradicts. What belongs to none of the
-    tests, belongs to `NO_RULE` if that is one of them, or else to the first.
+    A finding belongs to the test of the rule that it contradicts. The rest belongs to `NO_RULE` if
+    that is one of the tests, or else to the first test.
     """
     result = verification.result
     counts = transitions_by_rule(verification) if tests != [NO_RULE] else {}
@@ -93,7 +93,7 @@ def plain(run: Run) -> dict[str, Any]:
 
 
 def run_once(file: Path, verified: Callable[[], Run]) -> tuple[Run, bool]:
-    """The run of the first process that asks for it, and whether that is this one."""
+    """The run, which the first process makes, and whether this is that process."""
     with file.open("a+b") as shared:
         fcntl.flock(shared, fcntl.LOCK_EX)  # until it is closed
         shared.seek(0)

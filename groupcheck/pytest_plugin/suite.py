@@ -42,7 +42,7 @@ from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.formatting import bounded
 from groupcheck.reports.record_file import NAME as RESULT
 
-# The run that a test made, as plain values; empty if an earlier test made it.
+# The run of a test, as plain values; empty if an earlier test ran it.
 RUN_KEY: Final = pytest.StashKey[dict[str, object]]()
 
 
@@ -161,7 +161,7 @@ class Suite:
     def _shared(
         self, request: pytest.FixtureRequest, source: PortSource, key: str
     ) -> tuple[Run, bool]:
-        """The run for the port of a test, and whether this process made it."""
+        """The run for the port of a test, and whether this process ran it."""
         port, missing = port_of(request.node), self.missing(request.node)
         tests = [
             rule_of(item)
@@ -179,7 +179,7 @@ class Suite:
     def _verified(
         self, source: PortSource, missing: Mapping[Feature, str], tests: list[str]
     ) -> Run:
-        """Verify what the tests are about."""
+        """Verify the rules of the tests."""
         source = skip(source, missing)
         if self.real_time:
             verification = Verification(source, self.settings)
@@ -287,7 +287,7 @@ def _why_nothing(run: Run) -> str:
 
 
 def _open_once(source: PortSource, profile: str) -> None:
-    """Check that a port can be opened; the tests find what it does wrong after that.
+    """Check that a port can be opened; the tests find its other failures.
 
     Raises:
         PortUnavailableError: it cannot be opened.

@@ -1,4 +1,4 @@
-"""The summary at the end of a run, and the files that are written then."""
+"""The summary at the end of a run, and its files."""
 
 from __future__ import annotations
 

@@ -99,8 +99,8 @@ class AdminApi(Handler):
     ) -> kafka.DeleteGroupsResponse | None:
         """Handle DeleteGroups: delete the groups that are Empty, with their offsets.
 
-        A partition with appends that are not committed decides when they are: there a first write,
-        for groups of another type, waits like any other.
+        A partition with uncommitted appends is processed when they are committed: there a first
+        write, for groups of another type, waits like any other.
         """
         deletion = Deletion(request.request_id)
         for name in dict.fromkeys(body.groups_names):

@@ -1,4 +1,4 @@
-"""The embedder's decisions: the configuration, and the choices where Kafka allows several."""
+"""The embedder's decisions: the configuration, and the choices that Kafka leaves open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NewMemberId = Callable[[str], str]
 """Makes a unique member id from a client id or a group.instance.id."""
 
 # A new member does not know its id and cannot send heartbeats, and a client that gave up may join
-# again as another member: its JoinGroup must not be parked for ever.
+# again as another member: its JoinGroup must not be parked forever.
 NEW_MEMBER_JOIN_TIMEOUT_MS: Final = 5 * 60 * 1000
 
 

@@ -62,8 +62,8 @@ class Coordinator:
             the protocol of a tied vote, the first of a group's timers that are due at the same
             instant. The default takes the first option.
         new_member_id: Makes a member id from a client id, by default as Kafka does.
-        start_ms: The initial time, in milliseconds since 1970 if what the log contains is to expire
-            on time.
+        start_ms: The initial time, in milliseconds since 1970 if stored offsets have to expire on
+            time.
         served: The partitions of the log to load at the start; all of them if None.
 
     """
@@ -191,7 +191,7 @@ class Coordinator:
         return self._change_partition(self._loading.unload, partition)
 
     def configure(self, config: Config) -> None:
-        """Change the configuration, as another broker may have it that loads the partitions next.
+        """Change the configuration to that of the broker that loads the partitions next.
 
         No effect while a partition is served. Only `group_max_size` is read again.
         """

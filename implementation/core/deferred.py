@@ -1,8 +1,8 @@
 """Responses deferred until appends are committed: a queue for each partition of the log.
 
 Where responses are deferred, the state changes when a record is appended, before the append is
-known to be safe. Every later response of the partition waits in a queue behind the append, also
-that of a request that appends nothing.
+known to be safe. Every later response of the partition waits in a queue behind the append, even to
+a request that appends nothing.
 
     queue of a partition:  append  response  response  append  parked request  response
                            `- not committed: all entries behind it wait

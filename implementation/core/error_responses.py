@@ -1,4 +1,4 @@
-"""Responses that carry an error for the whole request, in the shape of each API."""
+"""Responses with an error for the whole request, for each API."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WithPartitions = (
 
 
 def error_response(request: Request, error: ErrorCode) -> ResponseBody:
-    """The response of the request's API that carries only the error."""
+    """The response of the request's API with only the error."""
     body = request.body
     if isinstance(body, kafka.OffsetFetchRequest) and request.api_version < _FETCH_ERROR_SINCE:
         return _fetch(body, error)

@@ -73,8 +73,8 @@ class Group:
         # which ends early only when a member expires, in some versions.
         self.join_timer: JoinTimer | None = None
         self.in_initial_delay = False
-        # Whether the initial delay is to be extended. Only an extension clears it, so it may
-        # outlive the rebalance that set it.
+        # Whether the initial delay is to be extended. Only an extension clears it, so it may stay
+        # set after the rebalance that set it.
         self.new_member_added = False
         # The members whose SyncGroup is outstanding, where the version limits the wait, and the
         # limit.

@@ -74,7 +74,7 @@ class Member(GroupTimer):
         self.sync_request_id: int | None = None
         # True from the first JoinGroup until it is answered.
         self.is_new = False
-        # Whether the member stays at the end of a join phase that it has not joined.
+        # Whether the member stays at the end of a join phase even if it has not joined.
         self.counts_as_static = group_instance_id is not None
 
     @property

@@ -1,4 +1,4 @@
-"""Adding, updating and removing members, and the effect on the group's rebalance."""
+"""Adds, updates and removes members, with the effect on the group's rebalance."""
 
 from __future__ import annotations
 

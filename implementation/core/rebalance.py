@@ -84,7 +84,7 @@ class Rebalance(Component):
             self.complete(group)
 
     def _expire_forgotten(self, timer: JoinTimer) -> None:
-        """Kafka begins a generation of the Empty successor, and throws half-way."""
+        """Kafka starts a generation of the later Empty group, and then throws."""
         group_id = timer.group.group_id
         if self._shared.groups.forgotten.get(group_id) is timer:
             del self._shared.groups.forgotten[group_id]
@@ -116,7 +116,7 @@ class Rebalance(Component):
         if group.members and not group.elect_joined(self._choose):
             # Only static members remain, and none has joined: wait for them again.
             group.in_initial_delay &= self._behaviour.expiry_completes_initial_delay
-            self._wait_for_all(group, min_ms=1)  # with 0 the timer would fire for ever
+            self._wait_for_all(group, min_ms=1)  # with 0 the timer would fire forever
         else:
             self._begin_generation(group)
 

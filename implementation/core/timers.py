@@ -1,10 +1,10 @@
 """A virtual clock and its timers.
 
 Nearly every timer is a session that the next heartbeat restarts, so setting a timer to a later time
-must cost nothing: only the timer's own deadline moves. Its one heap entry stays where it is; when
-that entry reaches the top, it sinks to the deadline as it then is. A session thus costs one heap
+must cost nothing: it changes only the timer's deadline. Its one heap entry stays in place; when
+that entry reaches the top, it moves to the current deadline. A session thus costs one heap
 operation each time its timeout, less the time between two heartbeats, has passed. Cancelled timers
-leave the heap in the same lazy way.
+are removed from the heap in the same lazy way.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Timer:
 
     def __init__(self) -> None:
         self.deadline_ms = NEVER
-        # The timer's one valid heap entry; an entry with another ticket is void.
+        # The timer's one valid heap entry; an entry with another ticket is invalid.
         self.queued_at_ms = NEVER
         self.ticket = 0
 
@@ -51,7 +51,7 @@ class Timers:
         self._last = (now_ms, 0, now_ms)
 
     def __len__(self) -> int:
-        """The number of heap entries, void ones included."""
+        """The number of heap entries, invalid ones included."""
         return len(self._heap)
 
     def set(self, timer: Timer, delay_ms: int) -> None:
@@ -66,7 +66,7 @@ class Timers:
             heappush(self._heap, self._entry(timer))
 
     def stop(self) -> None:
-        """Let no timer fire any more, also none that is set later."""
+        """Stop all timers, including those that are set later."""
         self._heap.clear()
         self._stopped = True
 

@@ -6,8 +6,9 @@ The compacted log loads like the original, also after further appends, by the ru
 4.1. This needs more than "the latest of each key", because an offset in a transaction takes effect
 at the marker, but is ordered by its position: at the marker, an offset that was committed later
 wins [GroupMetadataManager.scala:604 at 2.7.2]. A tombstone in between removes that later offset
-(2.7), or removes the offset from the transaction (4.1, OffsetMetadataManager.java:1186). So the
-tombstone is retained with the transaction's offset until a record after the marker replaces both.
+(2.7), or removes the offset from the transaction (4.1, OffsetMetadataManager.java:1186). So
+compaction retains the tombstone with the transaction's offset until a record after the marker
+replaces both.
 """
 
 from __future__ import annotations

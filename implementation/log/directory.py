@@ -1,10 +1,10 @@
-"""A log in a directory: appends are acknowledged when they would survive a power failure.
+"""A log in a directory: acknowledged appends survive a power failure.
 
 The embedder of the coordinator drives it; it starts no thread:
 
 - `append` encodes a batch and queues it, on the coordinator's thread; nothing is written yet.
 - `flush` writes the queue, with one fsync for each partition, and returns when it is safe. It
-  blocks, so it is for another thread, one call at a time.
+  blocks, so call it from another thread, one call at a time.
 - `complete` calls the callbacks of the appends with the results, on the coordinator's thread.
 
 So the appends of all requests that arrive during one flush share the next:
@@ -14,7 +14,7 @@ So the appends of all requests that arrive during one flush share the next:
         log.complete()
         send(coordinator.take())
 
-`compact` is for another thread, too; it may run concurrently with everything else.
+Call `compact` from another thread, too; it may run concurrently with everything else.
 """
 
 from __future__ import annotations

@@ -171,7 +171,7 @@ class Partition:
         return file, active
 
     def _create(self, path: Path) -> int:
-        """Create an empty file whose name would survive a power failure."""
+        """Create an empty file whose name survives a power failure."""
         file = self._disk.create(path)
         try:
             self._disk.sync_folder(self._folder)

@@ -53,7 +53,7 @@ class Disk:
         os.ftruncate(file, size)
 
     def sync(self, file: int) -> None:
-        """Return when all writes to a file would survive a power failure."""
+        """Return once all writes to a file survive a power failure."""
         os.fsync(file)
 
     def rename(self, path: Path, to: Path) -> None:
@@ -65,7 +65,7 @@ class Disk:
         path.unlink(missing_ok=True)
 
     def sync_folder(self, path: Path) -> None:
-        """Return when the names in a folder would survive a power failure."""
+        """Return once the names in a folder survive a power failure."""
         folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:
             os.fsync(folder)

@@ -1,10 +1,10 @@
 """Decoding of requests and encoding of responses in every served version, with kio.
 
-`decoding` and `encoding` map fields to records. kio replaces kafka-python's protocol package
-because it encodes as fast and its schemas can be inspected, so that requests can be decoded safely.
-Neither package does that by itself: kio allocates as many entries as an array announces;
-kafka-python reads a truncated string as if it were complete, and a number that does not end takes
-it hours. kio does not have the versions that Kafka 4 has dropped.
+`decoding` and `encoding` map fields to records. This module uses kio, not kafka-python's protocol
+package, because it encodes as fast and its schemas can be inspected, so that requests can be
+decoded safely. Neither package does that itself: kio allocates as many entries as the length field
+of an array says; kafka-python reads a truncated string as if it were complete, and needs hours for
+a varint without end. kio lacks the versions that Kafka 4 has dropped.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def decode(api: str, api_version: int, frame: bytes) -> DecodedRequest:
     """Decode the request in a frame without its length; trailing bytes are ignored, as in Kafka.
 
     Raises:
-        MalformedFrameError: the frame does not have the form that API and version prescribe.
+        MalformedFrameError: the frame does not match the schema of the API and version.
     """
     form = _request_form(api, api_version)
     try:
@@ -76,7 +76,7 @@ def decode(api: str, api_version: int, frame: bytes) -> DecodedRequest:
         if form.flexible:
             at += tags_size(frame, at)
         body, _ = form.read(frame, at)
-    except Exception as error:  # a reader of garbage may raise any error
+    except Exception as error:  # readers may raise any error on invalid bytes
         msg = f"{api} version {api_version} that cannot be read ({type(error).__name__})"
         raise MalformedFrameError(msg) from error
     return DecodedRequest(client_id or "", form.convert(body))

@@ -17,7 +17,7 @@ from groupcheck.implementation.server.settings import Limits
 
 LENGTH_BYTES: Final = 4
 MOST_UNREAD_BYTES: Final = 64 * 1024  # of further requests while one is in progress
-TURN_S: Final = 0.005  # of one connection, before another's turn
+TURN_S: Final = 0.005  # how long one connection is processed before the next
 MOST_UNSENT_BYTES: Final = 256 * 1024  # for a client that does not read; then no more are handled
 
 
@@ -93,7 +93,7 @@ class Shared(Protocol):
 
 
 class Connection(asyncio.Protocol):
-    """One connection, from when it is made until it is lost."""
+    """One connection, from connection_made to connection_lost."""
 
     __slots__ = (
         "_client",
@@ -201,7 +201,7 @@ class Connection(asyncio.Protocol):
                 self._shared.broker.handle(frame, self._client, self._send, self._fail)
         except (FrameLengthError, MalformedFrameError, UnservedError) as error:
             self.abort(str(error))
-        except Exception as error:  # noqa: BLE001 - one request's failure does not concern other connections
+        except Exception as error:  # noqa: BLE001 - other connections are not affected
             self._fail(error)
         finally:
             self._pumping = False

@@ -29,7 +29,7 @@ from groupcheck.model.vocabulary import ErrorCode, Request, RequestBody, Respons
 
 Answered = Callable[[ResponseBody], None]
 
-HERE: Final = Client("127.0.0.1", ("", 0))  # this broker as its own client
+HERE: Final = Client("127.0.0.1", ("", 0))  # the client for requests of this broker
 NO_CLIENT: Final[tuple[Answered, Client]] = (lambda _body: None, HERE)
 MIN_WAITING: Final = 1_024
 MARGIN_S: Final = 0.0005  # after a deadline, so that the timer is due when the loop calls
@@ -48,7 +48,7 @@ class Embedded(NamedTuple):
 
 
 class WatchedLog:
-    """A log that remembers whether an append has failed."""
+    """A log that records whether an append has failed."""
 
     __slots__ = ("_log", "has_failed")
 
@@ -238,7 +238,7 @@ class Groups:
             answered(response.body)
 
     def _wait(self, request_id: int, answered: Answered, client: Client) -> None:
-        """Remember a request's client; above a limit, remove disconnected clients first."""
+        """Store a request's client; above a limit, remove disconnected clients first."""
         if len(self._waiting) >= self._most_waiting:
             self._waiting = {
                 request_id: (callback, waiting_client)

@@ -3,7 +3,7 @@
 The versions of a profile's group APIs are those of its Kafka (`validVersions` of the message
 definitions at its tag), as far as the codec has them: the oldest is the oldest that Kafka 4
 supports. The other APIs, which consumers need to find a group, have the same versions in every
-profile: those that today's clients and clients of the profile's time share.
+profile: those that current clients and clients of the profile's version share.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ AROUND: Final[Mapping[str, Range]] = {
     "InitProducerId": Range(0, 4),  # producers are idempotent by default
 }
 
-# A transactional producer's APIs, served where the markers are.
+# A transactional producer's APIs, served if the coordinator handles markers.
 TRANSACTIONS: Final[Mapping[str, Range]] = {
     "AddPartitionsToTxn": Range(0, 2),
     "AddOffsetsToTxn": Range(0, 2),

@@ -3,7 +3,7 @@
 The lines are the messages of the port protocol, both ways: `open` with the profile and the
 settings, then `request`, `response`, and `advance` with the time that has passed. Group and member
 ids are the real ones. A body is the whole record of the vocabulary; fields that its version lacks
-have their defaults. An existing file is continued: another `open` begins another session.
+have their defaults. It appends to an existing file: another `open` starts another session.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Aggregates the counts of the BFS levels into the results of the explorer in one process.
 
-The path to a state is read from the levels, backwards: each state has its first parent, so the path
-is the one that the explorer in one process finds.
+The path to a state is read backwards from the levels: each state has its first parent, so the path
+is that of the explorer in one process.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def unsafe(name: str, instance: Instance, levels: Levels) -> list[Counterexample
     """The violated invariants, each with a shortest trace."""
     first: dict[str, tuple[bool, _Position]] = {}
     for (prop, detail), at in _Sums(levels).first.get("violation", {}).items():
-        ordered = (detail != "", at)  # violations that Kafka is not known for come first
+        ordered = (detail != "", at)  # violations that are not known come first
         first[prop] = min(ordered, first.get(prop, ordered))
     found = []
     for prop, (excused, at) in first.items():

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
+from pyspark.sql import functions as F  # noqa: N812 - Spark's convention
 
 from groupcheck.model.classic.exploring.exploration import (
     Exploration,

@@ -110,7 +110,7 @@ def _fair(graph: _Graph, selected: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _edges(rows: pa.Table, graph: _Graph, selected: NDArray[np.bool_]) -> Iterator[dict[str, Any]]:
     """The shortest fair cycle in the selected rows."""
-    # In the order of the explorer in one process, so that of several shortest it is the same.
+    # In the order of the explorer in one process, so that both find the same shortest cycle.
     keys = (rows[name].filter(selected).to_numpy() for name in ("nth", "id", "depth"))
     order = np.flatnonzero(selected)[np.lexsort(tuple(keys))]
     columns = (each[order].tolist() for each in (graph.here, graph.there, graph.tick))

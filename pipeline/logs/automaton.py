@@ -27,7 +27,7 @@ from groupcheck.pipeline.subset_construction import UNCHANGED, Automaton, Counte
 from groupcheck.pipeline.transitions import Transition, state_name
 
 Row = dict[str, Any]
-MEMBERS: Final = 2  # with two every rule is reached
+MEMBERS: Final = 2  # two members reach every rule
 # Without these, steps are missing; the other instances add no step to them
 # (python bench/pipeline.py --instances).
 _OLD: Final = (
@@ -98,7 +98,7 @@ class Projected(NamedTuple):
 
 
 def projected(coordinator: Coordinator) -> Projected:
-    """The state of the group, and what else the log shows of a state."""
+    """The state of the group, and the other parts of a state that the log shows."""
     group = coordinator.group
     return Projected(
         state_of(coordinator),
@@ -129,7 +129,7 @@ class LogAutomaton(Automaton[LogEvent]):
     def __init__(self, steps: Iterable[ProjectedStep]) -> None:
         super().__init__()
         self._numbers: dict[object, int] = {}
-        self._ends: dict[int, Transition] = {}  # by state: a step that ends but for its last change
+        self._ends: dict[int, Transition] = {}  # by state: a step that lacks only its last change
         for step in steps:
             self._add(step)
         self.sets = Subsets(self, self._ended_steps)

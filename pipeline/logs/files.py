@@ -161,7 +161,7 @@ class LogReader:
             yield from self._rows(entry, _profile(parsed, prefix))
 
     def _is_of_groups(self, parsed: LogLine, prefix: re.Match[str] | None) -> bool:
-        if parsed.logger and parsed.logger != _RUNTIME:  # which other coordinators use too
+        if parsed.logger and parsed.logger != _RUNTIME:  # other coordinators use this logger too
             return _OF_GROUPS.match(parsed.logger) is not None
         return prefix is not None
 

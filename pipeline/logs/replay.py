@@ -109,7 +109,7 @@ def _pattern(line: Row) -> EventPattern:
     event, state = line["what"], line.get("state")
     if event == "loaded" and "members" in line:
         state = str(GroupState.STABLE if line["members"] else GroupState.EMPTY)
-    # The broker writes the reason of a rebalance, and the client that of a LeaveGroup.
+    # The broker generates the reason of a rebalance; the client sends that of a LeaveGroup.
     rules = rules_of(line["reason"]) if event == "preparing" and "reason" in line else None
     return EventPattern(event, state, rules)
 

@@ -1,9 +1,9 @@
 """Minimises the recording of a finding: omits the heartbeats and commits that change nothing.
 
-To understand a finding, or to reproduce it on a port, the rebalances of the group are enough. So
-the runs of known pairs (see `steady_state`) are omitted, with their time, and the other events are
+The rebalances of the group are enough to understand a finding, or to reproduce it on a port. So the
+runs of known pairs (see `steady_state`) are omitted, with their time, and the other events are
 checked. If these do not end in the same finding, runs are restored one by one, because the finding
-needs a silence or the last committed offset.
+depends on elapsed time or on the last committed offset.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def minimised(header: str, runs: Runs, same: Callable[[Finding], bool]) -> Minim
         text = _text(header, events)
         try:
             found = check_text(text).finding
-        except MalformedTraceError:  # without a response it is no recording
+        except MalformedTraceError:  # a file without a response is no recording
             break
         if found is not None and same(found):
             return Minimised(text, omitted, dump(found.sequence.renumbered()))

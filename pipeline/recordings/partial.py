@@ -1,6 +1,6 @@
-"""Checks the history of a group in a recording without some responses: is there an allowed order?
+"""Searches for an allowed order of a group's history in a recording without some responses.
 
-As in `groupcheck history`, the check runs at the end; a missing response may be any.
+As in `groupcheck history`, the check runs at the end; a missing response may have any value.
 """
 
 from __future__ import annotations

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from pyarrow import fs
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as Spark's users call it
+from pyspark.sql import functions as F  # noqa: N812 - Spark's convention
 
 from groupcheck.pipeline.check import TABLES
 from groupcheck.pipeline.errors import PipelineError, in_a_line, naming_errors
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 BUCKETS: Final = 64
 WRITTEN: Final = {**TABLES, "transition": "transitions", "quarantined": "quarantine"}
-# Of Spark's source `binaryFile`, which reads no content where only the path is asked for.
+# The schema of Spark's source `binaryFile`, which reads no content if only the path is selected.
 FILES: Final = "path string, modificationTime timestamp, length long, content binary"
 KIND: Final = "streaming"
 
