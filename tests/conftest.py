@@ -1,4 +1,4 @@
-"""For all tests: Hypothesis and signals are set up, and expensive tests are marked and counted.
+"""For all tests: sets up Hypothesis and signals, and marks and counts expensive tests.
 
 Nothing is imported here whose coverage is measured: workers of xdist begin to measure later.
 """
@@ -18,7 +18,7 @@ from support.economy import untraced
 
 pytest_plugins = ["pytester"]
 
-# A busy machine exceeds any deadline now and then.
+# A busy machine sometimes exceeds any deadline.
 settings.register_profile("groupcheck", deadline=None)
 settings.load_profile("groupcheck")
 
@@ -47,7 +47,7 @@ EXPENSIVE = ("slow", "spark", "external")
 
 @pytest.fixture(scope="session", autouse=True)
 def _derived_once() -> Iterator[None]:
-    """The verifications of a process share all that derives from Kafka's rules alone."""
+    """Share values that derive only from Kafka's rules between all tests of a process."""
     from groupcheck.properties import explored  # noqa: PLC0415 - its coverage is measured
     from groupcheck.properties.deviations import search  # noqa: PLC0415
     from support.spaces import edits_once, explored_once  # noqa: PLC0415

@@ -1,4 +1,4 @@
-"""The cache: a value is derived once, and whatever happens to the files, it is right."""
+"""The cache: a value is derived once, and correct whatever happens to the files."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_values_that_were_not_read_for_longest_are_deleted(
         for each in folder.iterdir():  # as if an hour had passed
             hour_ago = each.stat().st_mtime - 3_600
             os.utime(each, (hour_ago, hour_ago))
-    derived("a", Counted())  # which is read, and becomes the newest
+    derived("a", Counted())  # reading makes it the most recently used
     derived("d", Counted("d" * 1_000))
     assert len(list(folder.iterdir())) == 3
     again = {name: Counted() for name in "dacb"}

@@ -62,7 +62,7 @@ def printed(run: Callable[..., Done]) -> Callable[..., str]:
 
 @pytest.fixture
 def repository(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
-    """A repository as the author of a port has it, whose tests can import those of this one."""
+    """The repository of a port's author; its tests can import the tests of this one."""
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
     return pytester

@@ -1,4 +1,4 @@
-"""The pytest plugin, in a repository as the author of a port has it."""
+"""The pytest plugin, in the repository of a port's author."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
 
 
 def bug(repository: pytest.Pytester, name: str) -> None:
-    """Makes a seeded fault the port of the repository."""
+    """Uses a coordinator with a seeded fault as the port of the repository."""
     repository.makeconftest(
         f"""
         import pytest

@@ -1,4 +1,4 @@
-"""Keeps words of this project's old private dialect out of code, help, messages and pages.
+"""Keeps retired words out of code, help, messages and pages.
 
 A failure lists FILE:LINE:WORD and the number of words in each folder.
 """
@@ -16,9 +16,9 @@ from support.marked_tests import ROOT
 
 GLOSSARY: Final = "docs/glossary.md"
 SUFFIXES: Final = {".py", ".md", ".tla", ".toml", ".yml", ".js", ".j2"}
-MOST: Final = 50  # lines that a failure lists
+MOST: Final = 50  # the maximum of lines that a failure lists
 
-# Old words, and the terms for them. Words that have a plain meaning of their own are not here.
+# Retired words, and the terms that replace them. Words with a plain meaning are not listed.
 RETIRED: Final = {
     r"unlawful(?:ly)?": "not allowed",
     r"lawful(?:ly)?": "allowed",
@@ -82,7 +82,7 @@ RETIRED: Final = {
     r"\w+_in_words": "a name that ends in _text or _lines",
 }
 
-# Phrases with such a word that are right: Kafka's names and texts, ids of the model, ordinary uses.
+# Correct phrases with a retired word: Kafka's names and texts, ids of the model, ordinary uses.
 ALLOWED: Final = {
     "'nobody'": "the member id that no member has",
     '"nobody"': "the member id that no member has",

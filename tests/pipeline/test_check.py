@@ -86,7 +86,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_the_page_has_the_timeline_of_each_group_with_every_rebalance(run: Run) -> None:
-    """They are few enough that none is left out."""
+    """The groups are few enough that none is omitted."""
     rebalances = Counter(row.group_id for row in run.rows("rebalances"))
     assert 0 < len(rebalances) <= MOST_GROUPS
     lanes = re.findall(r"<summary><strong>(.*?)</strong>: (\d+) rebalances in", run.page)
@@ -130,7 +130,7 @@ def test_each_wrong_event_is_a_finding_and_no_other(run: Run) -> None:
     assert found == run.made.violations
     assert len(found) == VIOLATIONS
     counts = Counter(row.verdict for row in run.rows("verdicts"))
-    # What was being answered when the recording was torn is not known of one group.
+    # One group is undecided: the recording ends in the middle of a response.
     assert counts == {"accepted": GROUPS - VIOLATIONS - 1, "rejected": VIOLATIONS, "undecided": 1}
 
 
@@ -171,7 +171,7 @@ def test_replay_has_the_same_finding_for_the_recording_of_a_finding(
         assert finding.reason == "heartbeat/alive"
         assert main(["replay", str(path)]) == 1
         path.write_text(row.trace, encoding="utf-8")
-        assert main(["replay", str(path), "builtin"]) == 0  # which is not at fault
+        assert main(["replay", str(path), "builtin"]) == 0  # the built-in coordinator conforms
 
 
 def test_the_printed_numbers_are_those_of_the_tables(run: Run) -> None:
@@ -206,7 +206,7 @@ def test_the_tables_have_the_documented_schemas(run: Run) -> None:
 def test_spark_and_this_process_write_the_same_tables(
     spark: SparkSession, run: Run, tmp_path: Path
 ) -> None:
-    """From sources of each kind, with and without `ingest`; the second time from what it wrote."""
+    """From sources of each kind, read directly and from the tables of `ingest`."""
     sources, events = tmp_path / "sources", tmp_path / "events"
     shutil.copytree(run.sources, sources)
     shutil.copytree(HERE / "logs" / "2.7", sources / "logs")

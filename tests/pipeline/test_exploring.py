@@ -1,4 +1,4 @@
-"""A space is explored on Spark as in one process, is taken up again, and no other is mixed in."""
+"""Exploring on Spark: the results of one process, resumed runs, and folders that do not match."""
 
 from __future__ import annotations
 
@@ -53,12 +53,12 @@ def _by_name(broken: list[Counterexample]) -> list[Counterexample]:
 @pytest.mark.parametrize(
     "settings",
     [
-        # With properties that Kafka violates.
+        # Instances with properties that Kafka violates.
         Settings(PROFILES["0.10.0"], 2, ("expiry",), witness="cleanup/expired"),
         Settings(PROFILES["0.10.2"], 1, ("membership",), witness="heartbeat/alive"),
         Settings(PROFILES["2.7"], 1, ("metadata",), generations=2),
         Settings(PROFILES["4.1"], 1, features=frozenset({Feature.OFFSETS})),
-        # Where a cycle has to go over a state in which appends are not held.
+        # Instances in which a cycle has to have a state without held appends.
         Settings(PROFILES["2.7"], 2, features=frozenset({Feature.TIME, Feature.HELD_APPENDS})),
     ],
     ids=lambda settings: settings.profile.name,
@@ -133,7 +133,7 @@ def test_cycles_of_numbers_equal_cycles_of_records(
 
 
 @pytest.mark.slow
-def test_a_space_that_one_process_gives_up_for_memory_is_explored_on_spark(
+def test_an_instance_too_large_for_one_process_is_explored_on_spark(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     command = ["explore", "--instance", "static", "--members", "3", "--max-memory", "64m"]
@@ -157,7 +157,7 @@ def test_an_interrupted_run_continues_after_the_last_complete_level(
     with pytest.raises(TooManyStatesError, match="membership has more than 4 states"):
         exploring.explore(spark, settings._replace(most_states=4), str(tmp_path / "work"))
     done = sorted(path.name for path in (tmp_path / "work" / "membership").glob("level-*"))
-    # Killed while it wrote the next one: the rows are there, and the marker is not.
+    # Killed while it wrote the next level: the rows exist, the marker does not.
     half = tmp_path / "work" / "membership" / f"level-{len(done):04}"
     half.mkdir()
     (half / "part-0.parquet").write_bytes(b"PAR1")
@@ -173,13 +173,13 @@ def test_an_interrupted_run_continues_after_the_last_complete_level(
     assert not any(uri.endswith(name) for uri in written for name in done)
     (one,), (other,) = complete.exploration.spaces, again.exploration.spaces
     assert other._replace(seconds=0) == one._replace(seconds=0)
-    # What was noted of the levels before, too: some of these are temporal properties.
+    # Also the results of earlier levels: some of these are temporal properties.
     assert again.violations == complete.violations
     assert any(each.cycle for each in again.violations["membership"])
 
 
 @pytest.mark.usefixtures("spark")
-def test_another_space_or_model_in_the_folder_is_refused_in_one_line(
+def test_another_instance_or_model_in_the_folder_is_rejected_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = ["explore", "--engine", "spark", "--profile", "0.10.0", "--instance", "metadata"]

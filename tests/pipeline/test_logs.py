@@ -1,4 +1,4 @@
-"""Logs of brokers are checked against the model: what it may print is accepted, and no more."""
+"""Logs of brokers are checked against the model: exactly the logs that it allows are accepted."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ PAGE = Path(__file__).parents[2] / "docs" / "internals-pipeline.md"
 
 
 def real(version: str) -> list[list[bytes]]:
-    """What a broker of that version printed, the older file first."""
+    """The log of a broker of that version, the older file first."""
     names = ("server.log.1", "server.log")
     return [(LOGS / version / name).read_bytes().splitlines() for name in names]
 
 
 def made(random: Random, version: str, steps: int = 150) -> list[Printed]:
-    """What a walk through some space of a version prints."""
+    """The log of a random walk through an instance of a version."""
     space = random.choice(list(instances(PROFILES[version], 2)))
     return list(printed_on_a_walk(random, version, space, steps))
 
@@ -79,24 +79,24 @@ def test_a_log_may_begin_in_any_state(version: str, seed: int) -> None:
 
 
 def forward(lines: list[Printed], at: int) -> list[Printed]:
-    """A generation is counted too far."""
+    """A generation is too high."""
     there = lines[at]
     return [*lines[:at], there._replace(generation=there.generation + 3), *lines[at + 1 :]]
 
 
 def backward(lines: list[Printed], at: int) -> list[Printed]:
-    """A generation is counted back."""
+    """A generation is too low."""
     there = lines[at]
     return [*lines[:at], there._replace(generation=there.generation - 1), *lines[at + 1 :]]
 
 
 def twice(lines: list[Printed], at: int) -> list[Printed]:
-    """A group is stabilised twice."""
+    """A group becomes stable twice."""
     return [*lines[: at + 1], *lines[at:]]
 
 
 def unprepared(lines: list[Printed], at: int) -> list[Printed]:
-    """A group is stabilised though no rebalance was prepared."""
+    """A group becomes stable without a rebalance."""
     before = max(i for i in range(at) if lines[i].event.name == "preparing")
     return [each for i, each in enumerate(lines) if i != before]
 

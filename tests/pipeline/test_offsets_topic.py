@@ -32,7 +32,7 @@ from groupcheck.pipeline.sources import files  # noqa: E402
 REAL = Path(__file__).parent / "offsets_topic"
 SEGMENT = f"{0:020}.log"
 PROFILES = ("0.10.0", "0.10.2", "2.7", "4.1")
-LARGE = ("2.7", "4.1")  # to make their automata takes tens of seconds
+LARGE = ("2.7", "4.1")  # deriving their automata takes tens of seconds
 GROUPS, STEPS = 30, 100
 
 
@@ -60,7 +60,7 @@ def test_records_of_the_model_are_accepted(made: Made, tmp_path: Path) -> None:
 
 
 def test_a_part_of_a_partition_is_accepted(made: Made, tmp_path: Path) -> None:
-    """It may begin anywhere, and anything may be missing from it."""
+    """The part may begin at any record, and any records may be missing."""
     third = len(made.batches) // 3
     offsets = write(tmp_path / f"{1_000:020}.log", made.profile, made.batches[third:-third], 1_000)
     write(
@@ -83,7 +83,7 @@ def of_others(last: GroupMetadataValue) -> GroupMetadataValue | None:
 
 
 def left(last: GroupMetadataValue) -> GroupMetadataValue | None:
-    """The members are gone, and the generation is the same."""
+    """The members are removed, but the generation is the same."""
     return last._replace(members=(), protocol=None, leader=None) if last.members else None
 
 
@@ -136,7 +136,7 @@ def test_a_removal_of_an_offset_that_was_never_committed_is_found(
 def test_a_removal_of_a_group_with_members_is_found(made: Made, tmp_path: Path) -> None:
     place, batch = inserted(made, lambda last: last if last.members else None)[0]
     removal = GroupMetadataRecord(GroupMetadataKey(_group_of(batch)), None)
-    if made.profile == "0.10.0":  # where the last member to leave takes the group with it
+    if made.profile == "0.10.0":  # the group is removed with its last member
         return
     _assert_found(made, place, Batch((removal,)), tmp_path)
 
@@ -208,7 +208,7 @@ def test_a_torn_tail_is_one_row_of_quarantine(tmp_path: Path) -> None:
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_a_damaged_batch_is_quarantined_and_leaves_a_gap(data: st.DataObject) -> None:
-    """Whatever byte of it is another: what is kept is as it was, and what follows a gap."""
+    """Whichever byte is changed: the kept records are unchanged, and the others follow a gap."""
     import tempfile  # noqa: PLC0415 - Hypothesis wants no fixtures of a function
 
     whole = bytearray((REAL / "kafka-0.10.2" / "__consumer_offsets-1" / SEGMENT).read_bytes())
@@ -221,7 +221,7 @@ def test_a_damaged_batch_is_quarantined_and_leaves_a_gap(data: st.DataObject) ->
 
 
 def test_counts_add_up(tmp_path: Path) -> None:
-    from groupcheck.pipeline.readers import rows_of  # noqa: PLC0415 - beside what it is for
+    from groupcheck.pipeline.readers import rows_of  # noqa: PLC0415 - for this test alone
 
     data = bytearray((REAL / "kafka-2.7" / "__consumer_offsets-1" / SEGMENT).read_bytes())
     data[200] ^= 1

@@ -39,24 +39,24 @@ def same(events: list[Event], size: int = 1_000) -> Rows:
 
 
 def corrupted(happened: list[Happened], random: Random) -> list[Happened]:
-    """The history with something in it that was not so."""
+    """The history with one event changed."""
     at = random.randrange(len(happened))
     each = happened[at]
     match random.randrange(6):
-        case 0:  # something else is said
+        case 0:  # another body
             said = [e.body for e in happened if (e.kind, e.api) == (each.kind, each.api)]
             changed = [each._replace(body=random.choice(said))]
-        case 1:  # it is not there, and if it is a request, no answer to it is
+        case 1:  # missing; a request also without its response
             gone = {"request", "response"} if each.kind == "request" else {"response"}
             return [e for e in happened if e.number != each.number or e.kind not in gone]
-        case 2:  # it is later than it was, and so is all that follows
+        case 2:  # later, like all events after it
             late_ms = random.choice((1, 3_000, 50_000))
             later = [e._replace(at_ms=e.at_ms + late_ms) for e in happened[at:]]
             return [*happened[:at], *later]
         case 3:  # another member, or generation
             body = each.body.replace("#1", "#2").replace('"generationId":1', '"generationId":2')
             changed = [each._replace(body=body)]
-        case 4:  # before what was before it
+        case 4:  # swapped with the event before it
             before = happened[max(at - 1, 0)]
             if before.number == each.number:
                 return happened
@@ -78,7 +78,7 @@ def test_the_fast_path_checks_a_group_in_production_as_the_oracle_does(profile: 
 
 
 def spoilt_last(happened: list[Happened], kind: str) -> list[Happened]:
-    """The history up to the last answer of that API, which is another error."""
+    """The history up to the last response of that API, changed to another error."""
     at = max(n for n, e in enumerate(happened) if (e.kind, e.api) == ("response", kind))
     body = happened[at].body.replace('"errorCode":0', '"errorCode":16')
     assert body != happened[at].body
@@ -162,7 +162,7 @@ def test_the_fast_path_ends_before_a_session_expires() -> None:
     beat = [each for each in happened if each.api == "Heartbeat"][-2:]
     for late_ms, verdict in ((40_000, "accepted"), (60_000, "rejected")):
         late = more(happened, late_ms, "Heartbeat", beat[0].body, beat[1].body)
-        late = more(late, 1, "Heartbeat", beat[0].body, beat[1].body)  # so that it is a pair
+        late = more(late, 1, "Heartbeat", beat[0].body, beat[1].body)  # completes the pair
         assert any(f"('verdict', '{verdict}')" in row for _, row in same(as_events(late)))
 
 

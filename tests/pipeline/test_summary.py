@@ -48,7 +48,7 @@ def sums(partition: list[list[Event]]) -> bytes:
 @settings(max_examples=10)
 @given(st.lists(st.integers(0, 3), min_size=GROUPS, max_size=GROUPS), st.integers(1, 5))
 def test_partitions_add_up_to_the_whole(places: list[int], most: int) -> None:
-    """With limits that leave some of the findings, groups and rebalances out."""
+    """With limits that omit some of the findings, groups and rebalances."""
     limits: dict[str, Any] = dict.fromkeys(
         ("MOST_FINDINGS", "MOST_NAMED", "MOST_GROUPS", "MOST_REBALANCES"), most
     )

@@ -1,4 +1,4 @@
-"""Cleanups: what a port lets expire is checked."""
+"""Cleanups: the offsets that a port expires are checked."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _findings(space: StateSpace, port: Port) -> list[Finding]:
 
 
 class KeepsAll(ModelPort):
-    """Lets nothing expire, and does not say so."""
+    """Expires no offset, and does not report that."""
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         return Observation() if fault.name == "cleanup" else super().fault(fault, expected)

@@ -1,4 +1,4 @@
-"""What is compared and what is free, in answers and in the inner state."""
+"""The fields of answers and of the inner state that are compared, and those that are not."""
 
 from __future__ import annotations
 

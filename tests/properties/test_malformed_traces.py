@@ -1,4 +1,4 @@
-"""Whatever becomes of a trace's text: it is refused in one line, or it replays."""
+"""Any changed trace is rejected in one line, or it replays."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ VALUES = st.recursive(
     ),
     max_leaves=6,
 )
-# Of the same type as what they replace, so that the trace may well be taken.
+# Of the same type as the replaced values, so that the trace may be accepted.
 ALIKE: dict[type, st.SearchStrategy[Json]] = {
     int: st.integers(-2, 8) | st.sampled_from((2**31 - 1, -(2**31), 6_000, 1_800_001)),
     str: st.sampled_from(("", "#1", "#2", "nobody", "group", "range", "AA==", "JoinGroup")),

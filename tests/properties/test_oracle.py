@@ -1,4 +1,4 @@
-"""The oracle: what Kafka leaves open is never blamed, what it does not is never excused."""
+"""The oracle accepts every choice that Kafka leaves open, and rejects everything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much a run on a real clock does: here its clock is virtual, so that nothing waits."""
+"""The size of a run on a real clock, tested with a virtual clock so that it need not wait."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_without_a_time_a_broker_is_tried_with_as_many_sequences_as_examples() -
     assert _verify().sequences == EXAMPLES
 
 
-def test_with_a_time_sequences_go_on_until_nothing_is_left_to_be_tried() -> None:
+def test_with_a_time_sequences_run_until_every_transition_was_tried() -> None:
     result = _verify(time_s=100)
     (order,) = result.instances
     assert result.sequences > EXAMPLES

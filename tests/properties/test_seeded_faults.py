@@ -40,7 +40,7 @@ def _explored(profile: str, name: str) -> tuple[StateSpace, StateGraph]:
 
 @cache
 def _verified(fault: str) -> Result:
-    """What comes of that space alone, as a verification walks it by default."""
+    """The result of a default verification of that instance alone."""
     profile, name = FAULTS[fault].profile, FAULTS[fault].instance
     space, graph = _explored(profile, name)
     given = Explored({name: space}, {name: graph})
@@ -63,7 +63,7 @@ def test_fault_is_found_with_the_shortest_possible_sequence(fault: str) -> None:
 def test_trace_of_a_finding_reproduces_it_and_a_conforming_port_passes_it(fault: str) -> None:
     first, *others = _verified(fault).findings
     again = _found_again(fault, first)
-    # Others may need that the copy draws, where Kafka leaves something open, what it drew then.
+    # Other findings may depend on the random choices of the copy.
     assert again == [first._replace(cause=None).key] * len(again)
     assert all(
         finding._replace(cause=None).key in _found_again(fault, finding) for finding in others
@@ -71,7 +71,7 @@ def test_trace_of_a_finding_reproduces_it_and_a_conforming_port_passes_it(fault:
 
 
 def _found_again(fault: str, finding: Finding) -> list[tuple[str, ...] | None]:
-    """What its trace comes to on some of the copies, that do not draw the same."""
+    """The findings of its trace on copies with other random choices."""
     trace = parse(dump(finding.sequence), "trace")
     assert replay(trace._replace(deviations=()), BuiltinPort()) is None
     found = (replay(trace, faulty_port(fault, seed)) for seed in range(8))

@@ -1,4 +1,4 @@
-"""Several programs of a port side by side find and cover what one of them does."""
+"""Several programs of a port in parallel find and cover the same as one program."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def verified(programs: int, fault: str = "") -> Result:
 
 
 def test_programs_side_by_side_try_the_transitions_that_one_tries() -> None:
-    """Which allowed outcomes it takes is up to each program."""
+    """Each program chooses its allowed outcomes."""
     for result in (verified(1), verified(6)):
         (instance,) = result.instances
         counts = instance.transitions

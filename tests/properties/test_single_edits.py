@@ -91,7 +91,7 @@ def test_a_visible_edit_is_found_and_the_product_has_a_shortest_sequence_that_sh
 @pytest.mark.parametrize(
     "edit",
     [
-        DropRule("heartbeat/not-coordinator"),  # nothing is unloaded in this instance
+        DropRule("heartbeat/not-coordinator"),  # this instance unloads no partition
         FromVersion("sync/stable", PROFILES["0.10.0"].version),
         Exchange("commit/unknown-member", "commit/other-generation"),
     ],

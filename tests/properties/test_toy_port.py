@@ -23,7 +23,7 @@ pytestmark = needs("node")
 
 
 def _verify(settings: Settings, flags: str = "") -> Result:
-    """On the spaces of what it has."""
+    """On the instances of its features."""
     given = together(virtual_time_instances(PROFILES["2.7"], settings.members))
     return Verification(port_source(f"exec:node {TOY} {flags}"), settings, given=given).run()
 
@@ -32,7 +32,7 @@ def test_the_toy_coordinator_conforms() -> None:
     result = _verify(Settings(examples=30))
     assert result.findings == []
     for each in result.instances:
-        # It shows no inner state and always takes the same branch where it is free.
+        # It shows no inner state and always makes the same choice.
         counts = each.transitions
         assert counts.covered + counts.not_observed + counts.ambiguous == counts.total
         assert counts.covered >= 0.98 * counts.total

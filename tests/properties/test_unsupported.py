@@ -1,4 +1,4 @@
-"""Features that a port lacks: it is not asked for them, and all the rest is tried as before."""
+"""Features that a port lacks are not requested, and all others are tried as before."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def few() -> Explored:
 
 
 class NotingPort(BuiltinPort):
-    """The built-in one; what it was asked for, as features and by name."""
+    """The built-in port; records its inputs by feature and by name."""
 
     def __init__(self, asked: set[Feature], names: set[str]) -> None:
         super().__init__(1)

@@ -1,4 +1,4 @@
-"""Verification end to end, on ports good and bad."""
+"""Verification end to end, on conforming and failing ports."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_identical_runs_have_the_same_finding_ids() -> None:
 
 
 class SupportsNothing(ModelPort):
-    """Says to everything that it does not support it."""
+    """Answers `unsupported` to every input."""
 
     def request(self, request, expected):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
         del expected
@@ -193,7 +193,7 @@ def test_port_failure_is_a_minimised_finding_of_its_own_kind() -> None:
 
 
 class FailsToOpen(ModelPort):
-    """Fails before anything is asked of it."""
+    """Fails before the first request."""
 
     def open(self, profile, config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN201
         del profile, config
@@ -210,7 +210,7 @@ METHODS = ("open", "request", "advance", "fault", "close")
 
 
 def _hanging(port: Port, method: str, when: Callable[..., bool] = lambda *_: True) -> list[str]:
-    """Let a method of the port hang; a list of how often it did."""
+    """Make a method of the port hang; returns a list with an item for each hang."""
     hangs: list[str] = []
     allowed = getattr(port, method)
 
@@ -325,7 +325,7 @@ def test_interruption_during_minimisation_keeps_the_minimised_findings() -> None
 
 
 class Gone(ModelPort):
-    """Can be reached for a while."""
+    """Can be reached only for some time."""
 
     patience = 20
 
@@ -359,7 +359,7 @@ def test_builtin_port_source_makes_a_new_port_each_time() -> None:
 
 
 class Watching(BuiltinPort):
-    """Notes the state of the group after each step, None where there is none."""
+    """Records the state of the group after each step, None without a group."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -384,7 +384,7 @@ class Watching(BuiltinPort):
 
 
 def test_transition_count_is_the_number_of_times_the_port_takes_it() -> None:
-    """One that no step takes together with another."""
+    """A group transition that no step makes together with another."""
     port = Watching()
     settings = Settings(members=1, examples=0, walks=0)
     result = Verification(PortSource("watching", lambda: port), settings).run()

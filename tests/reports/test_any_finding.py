@@ -1,4 +1,4 @@
-"""Whatever a port does wrong, and wherever: its finding can be explained, drawn and written."""
+"""Any finding of a port can be explained, drawn and written."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ ERRORS = (
 
 
 class Unreliable(BuiltinPort):
-    """Now and then leaves out an answer, says another error, or shows another state."""
+    """Sometimes omits an answer, returns another error, or shows another state."""
 
     def __init__(self, seed: int) -> None:
         super().__init__(seed)

@@ -1,4 +1,4 @@
-"""What recorded tests confirm is kept for each rule, and is what they confirm."""
+"""The stored counts of confirmed parts are complete and up to date."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_no_more_parts_are_confirmed_than_there_are() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", RECORDINGS, ids=lambda path: path.name.partition(".jsonl")[0])
-def test_the_recorded_tests_confirm_what_is_kept(path: Path) -> None:
+def test_the_stored_counts_match_the_recorded_tests(path: Path) -> None:
     recorded = Recorded(path)
     version = recorded.profile.name
     edits = drops(recorded.profile)

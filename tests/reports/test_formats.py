@@ -1,4 +1,4 @@
-"""Every text format of a result: golden files, and what the readers of the formats decode."""
+"""Every text format of a result: compared with golden files, and decoded by other readers."""
 
 from __future__ import annotations
 

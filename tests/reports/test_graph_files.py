@@ -135,7 +135,7 @@ def test_the_trace_of_each_witness_has_no_difference_on_the_built_in_coordinator
 ) -> None:
     for witness in witnesses:
         if witness.space not in virtual_time_instances(PROFILE, members):
-            continue  # the built-in coordinator does not have its features
+            continue  # the built-in coordinator lacks its features
         _, trace = write_witness(witness, tmp_path)
         sequence = load(trace)
         assert len(sequence.steps) == len(witness.steps)

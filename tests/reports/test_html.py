@@ -33,7 +33,7 @@ def _page(saved: ResultRecord, before: ResultRecord | None = None) -> str:
 
 
 def _data(page: str) -> dict[str, Any]:
-    """What the page's table is made of."""
+    """The data of the page's table."""
     found = re.search(r'<script type="application/json" id="data">(.*?)</script>', page, re.DOTALL)
     assert found
     data: dict[str, Any] = json.loads(found[1])
@@ -117,7 +117,7 @@ def _say(opened: Browser, where: str, text: str) -> None:
 
 
 def _rows(page: str) -> list[dict[str, str]]:
-    """The rows of the table, put together independently."""
+    """The rows of the table, computed independently."""
     data = _data(page)
     return [
         {name: data["texts"][name][column[row]] for name, column in data["columns"].items()}

@@ -30,7 +30,7 @@ WHOLE = Rebalance(
 
 
 def _bars(picture: Element, kind: str) -> list[tuple[float, float]]:
-    """From where to where each bar of a kind is."""
+    """The start and end of each bar of a kind."""
     found = [each for each in picture.iter("rect") if each.get("class") == kind]
     return [(x := float(each.attrib["x"]), x + float(each.attrib["width"])) for each in found]
 

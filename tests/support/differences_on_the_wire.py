@@ -1,7 +1,7 @@
-"""For each difference between profiles that shows over the wire, a short sequence that shows it.
+"""A short sequence for each difference between profiles that is visible over the wire.
 
-They are data: requests, and time that passes. On the model a test sees that the two profiles answer
-them differently; bench/known_sequences.py plays them on brokers.
+They are data: requests, and time that passes. A test checks on the model that the two profiles
+answer differently; bench/known_sequences.py runs them on brokers.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ SIZE: Final = "group.max.size"
 
 # No sequence waits for these; 6 s is the shortest session that brokers allow by default.
 LONG_MS, SHORT_MS, REBALANCE_MS = 60_000, 6_000, 2_000
-DELAY: Final = Advance(0)  # stands for the initial delay of the broker, which is mostly none
+DELAY: Final = Advance(0)  # represents the initial delay of the broker, which is mostly 0
 
 
 class Asked(NamedTuple):
-    """A request, of a version that is lowered to what a profile has at the most."""
+    """A request, in the given version or the newest of the profile if that is older."""
 
     api_version: int
     body: RequestBody
@@ -58,7 +58,7 @@ class Shown(NamedTuple):
     needs: Mapping[str, int] = {INITIAL_DELAY: 0}
 
     def on(self, profile: str, delay_ms: int) -> tuple[Input, ...]:
-        """The steps as they are asked of a broker of a profile, request ids being step numbers."""
+        """The steps for a broker of a profile; request ids are step numbers."""
         newest = PROFILES[profile].max_versions
         found: list[Input] = []
         for number, step in enumerate(self.steps, 1):
@@ -216,7 +216,7 @@ SHOWN: Final = (
     ),
 )
 
-# Why the others do not show over the wire.
+# Why the other differences are not visible over the wire.
 FAILOVER = "needs a partition that is lost, loaded or shut down"
 LOG = "needs appends that fail or wait"
 NOT_SHOWN: Final[Mapping[str, str]] = {
@@ -235,7 +235,7 @@ NOT_SHOWN: Final[Mapping[str, str]] = {
 
 
 def answers(shown: Shown, profile: str) -> dict[int, ResponseBody]:
-    """What the model answers, by step; it has to leave nothing open."""
+    """The model's answers, by step; there must be only one outcome."""
     rules, said = PROFILES[profile], dict(shown.needs)
     delay_ms = said.get(INITIAL_DELAY, 0)
     settings: dict[str, Any] = {name.replace(".", "_"): value for name, value in said.items()}

@@ -25,7 +25,7 @@ PROGRAMS: Final = (
 # The reasons for commands that are not run, by their beginnings.
 NOT_RUN: Final = {
     "python3 -m venv": "it installs packages: .ci/run does that with the README's",
-    ". .venv/bin/activate": "it is about a virtual environment that was not made",
+    ". .venv/bin/activate": "it needs a virtual environment that the test does not create",
     "pip install": "it installs packages: .ci/run does that",
     ".ci/run": "it runs these tests",
     "groupcheck verify kafka:": "it needs a broker: tests/properties/brokers",

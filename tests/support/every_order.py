@@ -18,7 +18,7 @@ World = tuple[Coordinator, frozenset[int]]
 
 
 def explained(whole: Sequence[Operation], setting: Setting) -> bool:
-    """Whether Kafka allows any order of the requests, by trying all of them."""
+    """Whether Kafka allows an order of the requests; tries all of them."""
     over = [n for n, each in enumerate(whole) if each.ends != NEVER]
     others = [n for n, each in enumerate(whole) if each.ends == NEVER]
     return any(

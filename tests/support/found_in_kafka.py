@@ -1,7 +1,7 @@
-"""What the properties found in Kafka: a shortest sequence for each, and what users see of it.
+"""Violations of the properties by Kafka: a shortest sequence for each, and its effect on users.
 
-They are data. On the model a test sees that each violates its property, and brokers answer as it
-says; bench/known_sequences.py plays them on brokers and writes docs/found-in-kafka.md.
+They are data. A test checks on the model that each violates its property; bench/known_sequences.py
+runs them on brokers and writes docs/found-in-kafka.md.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ AT_ONCE: Final[Mapping[str, int]] = {INITIAL_DELAY: 0}
 
 
 class Found(NamedTuple):
-    """A violation of a property by Kafka, with all that a report of it needs.
+    """A violation of a property by Kafka, with the contents of a bug report.
 
     `steps` end with what users see: a response to the last request with the error `shows`. `needs`
     are settings of the broker. `seen` are the versions that have it among those of the brokers.

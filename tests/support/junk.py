@@ -64,7 +64,7 @@ JSON_JUNK: Final[tuple[Any, ...]] = (
     [{}],
 )
 
-# These only a coordinator in Python can return.
+# Only a coordinator in Python can return these.
 PYTHON_JUNK: Final[tuple[Any, ...]] = (
     *JSON_JUNK,
     b"",

@@ -1,9 +1,9 @@
 """Kills a program that appends to a log, repeatedly, and looks for lost records.
 
 This module is the program, too: `killed_writer.py DIRECTORY SEED` appends until it is killed. First
-it reads the log, and says so; then it prints a line `<key> <value>` for each acknowledged append.
-Values of a key only grow, and so do generations of a group. Some offsets are committed in
-transactions, which are acknowledged with their markers. Another thread compacts all the while.
+it reads the log and prints a line; then it prints a line `<key> <value>` for each acknowledged
+append. Values of a key only grow, and so do generations of a group. Some offsets are committed in
+transactions, which are acknowledged with their markers. Another thread compacts meanwhile.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Kill(NamedTuple):
 
 
 def kills(path: Path, times: int, seed: int, longest_s: float) -> Iterator[Kill]:
-    """Let a writer run for a random while and kill it, each time on the same directory.
+    """Run a writer for a random time and kill it, each time on the same directory.
 
     Raises:
         LogError: The log could not be opened or read afterwards.
@@ -135,7 +135,7 @@ def kills(path: Path, times: int, seed: int, longest_s: float) -> Iterator[Kill]
 
 
 def run_and_kill(path: Path, seed: int, seconds: float) -> list[str]:
-    """The lines that a writer printed in so many seconds after it had opened the log."""
+    """The lines that a writer printed in some seconds after it had opened the log."""
     command = [sys.executable, __file__, str(path), str(seed)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as writer:
         assert writer.stdout is not None

@@ -22,7 +22,7 @@ Values = dict[Key, tuple[int, Value]]
 
 
 class Loaded(NamedTuple):
-    """What is stored, and what open transactions hold by producer."""
+    """The stored values, and the pending ones of open transactions by producer."""
 
     stored: dict[Key, Value]
     pending: dict[int, dict[Key, Value]]
@@ -57,7 +57,7 @@ def load(log: Iterable[Batch], *, tombstones_end_pending: bool = False) -> Loade
 
 
 def replay(position: int, records: Iterable[Record], into: Values) -> None:
-    """Let each record take the place of an earlier one of its key."""
+    """Replace earlier records of the same keys."""
     for record in records:
         if record.value is None:
             into.pop(record.key, None)

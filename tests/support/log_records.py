@@ -73,7 +73,7 @@ def end(producer_id: int, marker: Marker = Marker.COMMIT) -> Batch:
 
 
 def logs(max_size: int = 14) -> st.SearchStrategy[list[Batch]]:
-    """Few keys, two producers, every order; each value is another one."""
+    """Few keys, two producers, every order; all values differ."""
     names, producers = st.sampled_from("abc"), st.sampled_from((7, 8))
     numbers = st.integers(0, 1 << 40)
     return st.lists(

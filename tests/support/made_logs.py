@@ -1,4 +1,4 @@
-"""Logs of brokers as random walks of the model would print them."""
+"""Logs of brokers, generated from random walks of the model."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Writes recordings of many groups, some with one response that is not allowed.
 
-A few histories of `production` stand for many groups, each under its own names, side by side in a
-recording as a server writes it, in little memory whatever their size.
+A few histories of `production` are repeated under the names of many groups, interleaved as a server
+writes them, in constant memory.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def spoilt(history: list[Happened], random: Random) -> tuple[list[Happened], int
 
 
 class Wanted(NamedTuple):
-    """Groups of so many events each, some with one response that is not allowed.
+    """Groups of a number of events each, some with one response that is not allowed.
 
     There are `kinds` different histories. One more group has `huge` events, if that is not 0.
     """

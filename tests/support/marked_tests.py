@@ -1,4 +1,4 @@
-"""Tests whose decorator says what they show: differences between versions, or tests of Kafka's.
+"""Tests with a decorator for what they cover: differences between versions, or tests of Kafka's.
 
 The tests are found without importing them. `tests/model/classic/differences.tsv` names the
 differences, each with what it is about. `tests/model/classic/kafka/tests.tsv` lists the tests of
@@ -53,7 +53,7 @@ does. The scenarios are independent code with other values; one may cover severa
 
 
 class Row(NamedTuple):
-    """One of Kafka's tests; `reason` says why no scenario covers it, and is empty if one does."""
+    """One of Kafka's tests; `reason` is why no scenario covers it, or empty."""
 
     name: str
     subject: str
@@ -61,7 +61,7 @@ class Row(NamedTuple):
 
 
 class Scenario(NamedTuple):
-    """A test of this project, and the names of what it holds."""
+    """A test of this project, and the names that it covers."""
 
     file: Path
     name: str
@@ -69,7 +69,7 @@ class Scenario(NamedTuple):
 
     @property
     def link(self) -> str:
-        """What it says, with a link to its file from a page in docs/."""
+        """Its name as text, with a link to its file from a page in docs/."""
         words = self.name.removeprefix("test_").replace("_", " ")
         return f"[{words}](../{self.file.relative_to(ROOT).as_posix()})"
 
@@ -135,7 +135,7 @@ def kafka_tests_page() -> str:
 
 
 def _figures(table: list[Row]) -> str:
-    """How many are covered, and how many are not, by the kind of reason."""
+    """The number of covered tests, and of the others by the kind of reason."""
     counts = Counter(row.reason.partition(":")[0] for row in table)
     figures = [f"{counts.pop('')} are covered"]
     if waiting := counts.pop("waits", 0):

@@ -1,4 +1,4 @@
-"""The model itself as a port: makes every choice that Kafka allows, or an edited model does."""
+"""The model as a port: makes every choice that Kafka, or an edited model, allows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from groupcheck.properties.sequence import FAULTS
 class ModelPort:
     """Responds as the model does; takes one of the allowed outcomes at random.
 
-    Of an `edited` profile it has the edited rules; where these have no outcome nothing happens.
+    With an `edited` profile it has the edited rules; an input without an outcome has no effect.
     """
 
     real_time = False

@@ -1,4 +1,4 @@
-"""What a test needs beyond the packages of `pip install -e '.[test]'`.
+"""The requirements of tests besides the packages of `pip install -e '.[test]'`.
 
 Where it is missing the test is skipped, or with GROUPCHECK_REQUIRE_ALL set runs and fails.
 """

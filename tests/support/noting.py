@@ -101,7 +101,7 @@ def _clients(number: int) -> list[Client]:
 
 
 def _go_on(clients: list[NotingClient], for_s: float, least: int) -> None:
-    """Wait for a time, and until so many lines are recorded, however busy the machine is."""
+    """Wait for a time, and until a number of lines is recorded, even on a busy machine."""
     time.sleep(for_s)
     until = time.monotonic() + WAIT_S
     while sum(len(each.notes.lines) for each in clients) < least and time.monotonic() < until:

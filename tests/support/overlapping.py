@@ -131,7 +131,7 @@ class Overlapping:
                 self._send(Client(f"{group}{number}", group, self.random), 0)
 
     def run(self, operations: int) -> list[Line]:
-        """The history of so many operations; it has no requests that are unanswered by then."""
+        """The history of a number of operations, without requests that are unanswered then."""
         while len(self.lines) <= 2 * operations and self.now_ms < 10_000_000:
             at_ms = self._queue[0][0] if self._queue else self.now_ms + 100
             at_ms = min(at_ms, self.now_ms + 100)
@@ -179,7 +179,7 @@ class SlowLog(ControlledLog):
 
 
 class Interrupted(Overlapping):
-    """Clients of a coordinator to which one of the faults `happens` occurs with some `chance`.
+    """Clients of a coordinator on which one of the faults `happens` occurs with some `chance`.
 
     If `slow`, appends complete later, one by one.
     """
@@ -276,7 +276,7 @@ def write(lines: Iterable[Mapping[str, Any]], path: Path) -> Path:
 
 
 def spoiled(lines: list[Line], number: int) -> list[Line]:
-    """The history with an answer that the coordinator never gave and could not have given."""
+    """The history with one answer that Kafka does not allow."""
 
     def spoil(body: Line) -> None:
         if "topics" in body:

@@ -1,4 +1,4 @@
-"""Which partition of __consumer_offsets a group lives in, and so which broker coordinates it."""
+"""The partition of __consumer_offsets that has a group, whose leader coordinates the group."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ SMALLEST: Final = -(1 << BITS - 1)  # Integer.MIN_VALUE
 def partition_for(group_id: str, partitions: int) -> int:
     """The partition that a group's records go to (GroupMetadataManager.scala:190).
 
-    The one hash that has no absolute value among Java's ints counts as 0 (Utils.java:174).
+    The one hash whose absolute value is not a Java int counts as 0 (Utils.java:174).
 
     Raises:
         ValueError: there are no partitions.

@@ -1,4 +1,4 @@
-"""The product of Kafka's model and an edited one: whether a sequence tells them apart.
+"""The product of Kafka's model and an edited one: whether a sequence distinguishes them.
 
 A pair is a state of the edited model and the states of Kafka's model that gave the same responses.
 The search goes through all pairs, breadth first, with the inputs of the instance in each of Kafka's
@@ -35,7 +35,7 @@ class UndecidedError(Exception):
 class Move(NamedTuple):
     """An input of a state and its outcomes: the rules applied, and the states that it leads to.
 
-    `targets` are their numbers, None if the responses leave open which of them it was.
+    `targets` are their numbers, None if the responses do not determine the state.
     """
 
     given: Input
@@ -58,7 +58,7 @@ class Known(NamedTuple):
 
 
 def known(space: StateSpace) -> Known:
-    """What a product needs of an instance, whatever the edit."""
+    """The data of an instance that a product needs for any edit."""
     inputs = space.instance.inputs
     return Known(
         space, tuple(tuple(_move(space, node, g) for g in inputs(node)) for node in space.nodes)
@@ -90,7 +90,7 @@ def only_with(profile: Profile, edit: Edit) -> str | None:
 
 
 class _Pair(NamedTuple):
-    """The edited state, Kafka's, and how the search came here.
+    """The edited state, Kafka's states, and the path of the search.
 
     Where the two are one state of the space, `node` is its number.
     """
@@ -132,7 +132,7 @@ class Product:
         Raises:
             UndecidedError: there are too many pairs.
         """
-        for number, pair in enumerate(self._pairs):  # which grows meanwhile
+        for number, pair in enumerate(self._pairs):  # grows during the loop
             for move in self._moves(pair):
                 if move.targets is not None and self._is_as_before(move):
                     for node in move.targets:
@@ -185,7 +185,7 @@ class Product:
     def _add(
         self, number: int, given: Input, state: Coordinator, allowed: tuple[Coordinator, ...]
     ) -> None:
-        # What clients send in one of several states of Kafka may lead another one out of the graph.
+        # A request for one of several states of Kafka may lead out of the graph from another one.
         node = self._known.space.numbers.get(self._instance.canonical(state).node)
         if allowed == (state,) and node is not None:
             self._add_node(number, given, node)
@@ -220,7 +220,7 @@ def _outcomes(instance: Instance, state: Coordinator, given: Input) -> list[Outc
 
 
 def _projected(instance: Instance, state: Coordinator) -> Coordinator:
-    """The state without what the instance does not count."""
+    """The state without the parts that the instance ignores."""
     if not instance.timed:
         state = untimed(state)
     if instance.features.isdisjoint({Feature.FAILOVER, Feature.CRASHES}):
@@ -229,7 +229,7 @@ def _projected(instance: Instance, state: Coordinator) -> Coordinator:
 
 
 class _Themselves(dict[str, str]):
-    """Each member id stands for itself."""
+    """Each member id is mapped to itself."""
 
     def get(self, key: str, _default: object = None) -> str:
         return key

@@ -26,7 +26,7 @@ BROKER: Final = {"group.initial.rebalance.delay.ms": 3000}
 HEARTBEAT_MS: Final = 3_000
 COMMIT_MS: Final = 5_000
 SESSION_MS: Final = 45_000
-STEADY_MS: Final = 600_000  # about so long no consumer joins or leaves
+STEADY_MS: Final = 600_000  # the average time without a join or a leave
 MOST: Final = 5  # members
 NEVER: Final = 2**62
 HOST: Final = "/10.0.0.1"
@@ -40,7 +40,7 @@ VERSIONS: Final = {
 
 
 class Happened(NamedTuple):
-    """An event of a recording: when, of which request if it is about one, and its body."""
+    """An event of a recording: its time, its request, if any, and its body."""
 
     at_ms: int
     kind: str
@@ -95,7 +95,7 @@ class Production:
         self._plan(random.randrange(steady_ms), "change", Consumer("", 0))
 
     def go(self, events: int) -> list[Happened]:
-        """The history, extended to so many events."""
+        """The history, extended to a number of events."""
         while len(self.happened) < events:
             at_ms, _, what, who, life = self._to_do[0]
             if not self._passed(at_ms):

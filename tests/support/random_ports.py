@@ -1,4 +1,4 @@
-"""Ports made by random edits of the built-in one: of what it returns, and of when it fails.
+"""Ports made by random edits of the built-in one's results and failures.
 
 `builtin` edits the records that the coordinator returns to the built-in port, `python` the messages
 of a port in Python, `exec` those of a program, and the bytes of its lines.
@@ -84,7 +84,7 @@ class Edits:
         return (self.drop, self.double, self.delay, self.swap, self.shuffle, self.repeat)
 
     def edited(self, call: str, returned: Any) -> Any:
-        """What the port returns from a call in place of what it would return."""
+        """The edited result of a call."""
         rare, meant = call in RARE, returned
         for edit, rate, where in self._rare if rare else self._rules:
             if (where == call or not (where or rare)) and self.pick.random() < rate:
@@ -110,7 +110,7 @@ class Edits:
         return returned * 2 if isinstance(returned, list) else returned
 
     def delay(self, _returned: Any) -> Any:
-        """Return now what the last call should have returned, and this with the next call."""
+        """Return the delayed result of the last call now, and this one with the next call."""
         return self._last
 
     def repeat(self, returned: Any) -> Any:
@@ -124,7 +124,7 @@ class Edits:
         return self.pick.sample(returned, len(returned))
 
     def swap(self, returned: Any) -> Any:
-        """Put parts of what the last call returned into what this one returns."""
+        """Mix parts of the last result into this one."""
         parts = [node for _, node in nodes(self._last)]
         return spoilt(returned, self.pick, tuple(parts))
 
@@ -205,7 +205,7 @@ def python(pick: Random) -> PortSource:
 
 
 class EditedProgram:
-    """Stands for `Program`: the lines that it writes are those of an edited port."""
+    """Replaces `Program`: writes the lines of an edited port."""
 
     def __init__(self, edits: Edits) -> None:
         self.edits = edits

@@ -99,7 +99,7 @@ def all_rows(replay: Replay) -> Rows:
 
 
 def _verdict(row: dict[str, Any]) -> dict[str, Any]:
-    if not row.get("trace"):  # it begins mid-stream, or it has no response
+    if not row.get("trace"):  # the recording begins mid-stream, or has no response
         return row
     lines: list[bytes] = row["recording"].encode().splitlines(keepends=True)
     finding = check_text(row["recording"]).finding

@@ -1,4 +1,4 @@
-"""ResultRecord results of real verifications, each made once for all tests."""
+"""Results of real verifications, each computed once for all tests."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ QUICK = Settings(members=1, examples=0, walks=0)
 
 @cache
 def conforming() -> ResultRecord:
-    """Of the built-in coordinator: every edge is shown."""
+    """The result of the built-in coordinator: every transition is covered."""
     return _saved(PortSource("builtin", BuiltinPort))
 
 
 @cache
 def diverging(fault: str = "KAFKA-9232") -> ResultRecord:
-    """Of a faulty copy of it: two findings, and edges that were not shown."""
+    """The result of a faulty copy: two findings, and uncovered transitions."""
     return _saved(PortSource("faulty", lambda: faulty_port(fault)))
 
 

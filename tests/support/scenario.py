@@ -65,7 +65,7 @@ def _names_another_group(step: Input) -> bool:
 
 
 class Branch(NamedTuple):
-    """One allowed course: the state, and the responses so far by request id.
+    """One allowed behaviour: the state, and the responses so far by request id.
 
     `trail` are the states that the group has gone through, also several in one step.
     """
@@ -84,7 +84,7 @@ class Branch(NamedTuple):
 class Broker(Clients):
     """A broker that behaves as the model does, and its clients.
 
-    Where Kafka allows several outcomes it has a branch for each; a test asks for what is the same
+    Where Kafka allows several outcomes it has a branch for each; a test reads values that are equal
     in all branches. The id of a request is its number among the requests; if `numbers_steps`, its
     place among all inputs.
 
@@ -168,13 +168,13 @@ class Broker(Clients):
         self._take(Advance(ms))
 
     def agreed(self, look: Callable[[Branch], T]) -> T:
-        """What is the same in all branches."""
+        """The common value of all branches."""
         first, *others = [look(branch) for branch in self.branches]
         assert all(other == first for other in others), f"open in Kafka: {[first, *others]}"
         return first
 
     def assume(self, holds: Callable[[Group], bool]) -> None:
-        """Go on with the branches where this holds of the group; there must be one."""
+        """Continue with the branches whose group satisfies this; there must be one."""
         self.branches = [branch for branch in self.branches if holds(branch.group)]
         assert self.branches, "Kafka does not allow it"
 
@@ -251,7 +251,7 @@ class Broker(Clients):
     def static_pair(
         self, **request: Any
     ) -> tuple[kafka.JoinGroupResponse, kafka.JoinGroupResponse]:
-        """A stable group of two static members: A, which leads and gives B the odd half."""
+        """A stable group of two static members: A, the leader, and B, which is assigned "odd"."""
         request = {"protocols": SEVERAL, **request}
         calls = [self.join(instance=instance, **request) for instance in ("A", "B")]
         self.wait(2 * self.config.group_initial_rebalance_delay_ms)
@@ -266,7 +266,7 @@ class Broker(Clients):
 
 
 def run(profile: Profile, *inputs: RequestBody | Input) -> Broker:
-    """A broker after these inputs; the id of a request is its place among them."""
+    """A broker after these inputs; the id of a request is its position."""
     broker = Broker(profile)
     broker.numbers_steps = True
     broker.do(*inputs)

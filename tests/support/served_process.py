@@ -1,4 +1,4 @@
-"""`groupcheck serve` in its own process, with clients that load it and what it acknowledged."""
+"""`groupcheck serve` in its own process, with clients that record what it acknowledged."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Process:
 
 @contextmanager
 def served(data_dir: Path, *options: str) -> Iterator[Process]:
-    """A server that is gone afterwards, whatever happens."""
+    """A server, which is always ended afterwards."""
     process = Process(data_dir, *options)
     try:
         yield process
@@ -69,7 +69,7 @@ class Known(NamedTuple):
 
 
 class Client(threading.Thread):
-    """The one member of a group, which commits, and now and then begins a new generation."""
+    """The only member of a group, which commits, and sometimes begins a new generation."""
 
     def __init__(self, port: int, group_id: str, before: Known, seed: int) -> None:
         super().__init__(daemon=True)
@@ -77,7 +77,7 @@ class Client(threading.Thread):
         self._port, self._group_id, self._random = port, group_id, Random(seed)
 
     def run(self) -> None:
-        """Go on until the server is gone."""
+        """Continue until the server ends."""
         try:
             with connected_to(self._port) as wire:
                 self._join(wire)
@@ -97,7 +97,7 @@ class Client(threading.Thread):
             "protocols": [("range", b"")],
         }
         joined = wire.ask("JoinGroup", 3, member_id=self.known.member_id, **fields)
-        if joined.error_code == 25:  # it never was a member for good
+        if joined.error_code == 25:  # its membership was never stored
             joined = wire.ask("JoinGroup", 3, member_id="", **fields)
         assert joined.error_code == 0
         member_id, generation_id = joined.member_id, joined.generation_id
@@ -146,7 +146,7 @@ def lost(port: int, known: dict[str, Known]) -> list[str]:
             kept = committed(wire, group_id)
             if kept < offset:
                 found.append(f"{group_id}: offset {kept} and not {offset}")
-            # The next one may have been stored without an acknowledgement.
+            # The next offset may have been stored without an acknowledgement.
             errors = [
                 wire.ask(
                     "Heartbeat",
@@ -163,14 +163,14 @@ def lost(port: int, known: dict[str, Known]) -> list[str]:
 
 
 class Kills(NamedTuple):
-    """What came of killing a server many times."""
+    """The results of killing a server many times."""
 
     acknowledged: int
     lost: list[str]
 
 
 def kills(data_dir: Path, times: int, seed: int, longest_s: float, *options: str) -> Kills:
-    """Load a server, kill it after a random while, start it again and look; so many times."""
+    """Repeatedly load a server, kill it after a random time, restart it and check it."""
     random = Random(seed)
     known = {f"group-{number}": Known() for number in range(CLIENTS)}
     for _ in range(times):

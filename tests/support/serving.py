@@ -21,7 +21,7 @@ from groupcheck.reports.finding_text import text_of
 T = TypeVar("T")
 
 QUICK = ("group.initial.rebalance.delay.ms=0", "group.min.session.timeout.ms=100")
-WAIT_S = 20.0  # for what happens in a moment
+WAIT_S = 20.0  # timeout for short operations
 # The fields of a JoinGroup.
 JOIN: dict[str, Any] = {
     "group_id": "group",
@@ -37,12 +37,12 @@ class Served:
     """A server on a free port of the loopback; `notes` are its log messages.
 
     Args:
-        topics: that are there from the start, with the number of their partitions.
+        topics: the initial topics, with the number of their partitions.
         config: broker settings, NAME=NUMBER.
         record: where to record.
         port: to listen on.
-        profile: whose Kafka it is.
-        data_dir: where groups and offsets are kept.
+        profile: the version of Kafka.
+        data_dir: where groups and offsets are stored.
 
     """
 
@@ -88,11 +88,11 @@ class Served:
         self._loop.close()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Have something done on the server's own thread."""
+        """Run a function on the server's thread."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
 
     def checked(self) -> GroupsChecked:
-        """What the model says of what was recorded until now."""
+        """The model's verdict on the recording so far."""
         assert self.record is not None
         return check_groups(load(self.record))
 
@@ -114,7 +114,7 @@ def connected_to(port: int) -> Iterator[Wire]:
 def checked_session(
     directory: Path, profile: str, *topics: tuple[str, int], data_dir: Path | None = None
 ) -> Iterator[Served]:
-    """A server whose session the model has to accept when it is over; nothing goes wrong in it."""
+    """A server whose recorded session the model has to accept at the end, without failures."""
     record = directory / "session.jsonl"
     with Served(*topics, record=record, profile=profile, data_dir=data_dir) as server:
         yield server
@@ -128,7 +128,7 @@ def checked_session(
 
 
 class Wire:
-    """A client that sends whatever bytes it likes."""
+    """A client that sends arbitrary bytes."""
 
     def __init__(self, opened: socket.socket) -> None:
         self.socket = opened

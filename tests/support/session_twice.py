@@ -1,8 +1,9 @@
 """Whether a session that starts twice in one millisecond explains a finding of Kafka 0.10.
 
 Each request of a member restarts its session and cancels the previous timer, unless that one
-started in the same millisecond: then both run (`shouldKeepMemberAlive` asks for a later one). The
-second to end is not asked whether the member is there still (`GroupCoordinator.scala:737`).
+started in the same millisecond: then both run (`shouldKeepMemberAlive` asks for a later one). When
+the second one fires, Kafka does not check whether the member still exists
+(`GroupCoordinator.scala:737`).
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ def _doubled(state: Coordinator) -> Iterator[Coordinator]:
 
 
 def _has_both(state: Coordinator, left: dict[str, int], elapsed_ms: int) -> bool:
-    """Whether another timer of a member that is there still has not ended.
+    """Whether a second timer of an existing member has not fired.
 
-    It will not, if the member asks anything; if not, it is added once more.
+    It will not fire if the member sends a request; otherwise it is added again.
     """
     group = state.group
     if group is None:

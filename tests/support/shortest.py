@@ -1,6 +1,6 @@
 """The shortest sequence of a model instance that reveals a faulty copy, found by trying them all.
 
-An oracle for the shrinker, which knows nothing of it.
+An oracle for the shrinker, independent of it.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ for line in sys.stdin:
         requests += 1
         if requests > answered:
             busy.with_suffix(".new").write_text(str(os.getpid()))
-            busy.with_suffix(".new").rename(busy)  # now it may be interrupted
+            busy.with_suffix(".new").rename(busy)  # signals that the test may interrupt it
             time.sleep(600)
         answer = {"type": "response", "id": message["id"], "body": {"errorCode": -1}}
-        print(json.dumps(answer))  # noqa: T201 - it speaks on standard output
+        print(json.dumps(answer))  # noqa: T201 - the protocol uses standard output
     print(json.dumps({"type": "done", "port": {"name": "slow"}}), flush=True)  # noqa: T201

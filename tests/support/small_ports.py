@@ -1,4 +1,4 @@
-"""Python ports of a few lines, which know no member."""
+"""Python ports of a few lines, without members."""
 
 from __future__ import annotations
 

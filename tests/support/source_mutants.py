@@ -1,7 +1,7 @@
 """Random mutants of the built-in coordinator's source, as ports.
 
 A mutant is a module of `implementation/core` with one random edit of its syntax tree. It is
-imported afresh, with everything that imports it.
+imported again, with all modules that import it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ CONSTANTS: Final = (None, True, False, 0, 1, -1, 2**40, "", "x", b"")
 
 
 def _places(tree: ast.Module) -> Iterator[tuple[str, Any]]:
-    """What can be edited, with the kind of the edit; no import, class, function or docstring."""
+    """The editable nodes, with the kind of the edit; no import, class, function or docstring."""
     for node in ast.walk(tree):
         match node:
             case ast.FunctionDef(body=body) | ast.If(body=body) | ast.For(body=body):

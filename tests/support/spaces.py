@@ -39,7 +39,7 @@ def whole(instance: Instance) -> StateSpace:
     if name not in _WHOLE:
         with untraced():
             _WHOLE[name] = space_of(instance)
-        gc.freeze()  # it is never freed: the garbage collector need not look at it
+        gc.freeze()  # it is never freed: the garbage collector need not scan it
     return _WHOLE[name]
 
 
@@ -58,12 +58,12 @@ def explored_once(
     return space
 
 
-# Each step expands the states of the steps before it again: more of them cost more than the whole.
+# Each step expands the states of earlier steps again: with more steps the whole is cheaper.
 MOST_STEPS_WITHIN = 4
 
 
 def within(instance: Instance, steps: int) -> StateSpace:
-    """The transitions that so many steps reach: all that a violation in at most as many needs."""
+    """The transitions within a number of steps: enough for violations of at most that length."""
     if steps > MOST_STEPS_WITHIN:
         return explore(instance)
     space = part(instance, [instance.initial])

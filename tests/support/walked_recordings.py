@@ -1,7 +1,7 @@
-"""Walks of the built-in coordinator as rows of a recording, whole, cut off in front or with a gap.
+"""Walks of the built-in coordinator as rows of a recording, complete, truncated or with a gap.
 
-They have every event that a recording can have, also requests that no client sends: all features
-of the version, held appends, other members' ids. Most requests are those that complete rebalances.
+They have every kind of event, also requests that no client sends: all features of the version, held
+appends, other members' ids. Most requests are those that complete rebalances.
 """
 
 from __future__ import annotations

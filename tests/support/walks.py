@@ -88,7 +88,7 @@ def everything(profile: Profile, members: int) -> list[Instance]:
 
 
 def fuzzed(instance: Instance, seed: int, steps: int, port: Port | None = None) -> Walked:
-    """So many random steps in sequences of 60."""
+    """A number of random steps in sequences of 60."""
     pick = Random(seed)
     done, port = 0, port or BuiltinPort(seed)
     while done < steps:
@@ -105,7 +105,7 @@ def fuzzed(instance: Instance, seed: int, steps: int, port: Port | None = None) 
 
 
 def fuzzed_far(profile: Profile, seed: int, walks: int, port: Port) -> Walked:
-    """So many random walks of 60 moves, as a verification has them."""
+    """A number of random walks of 60 steps, as in a verification."""
     done, capabilities, pick = 0, capabilities_of(port, profile), Random(seed)
     for _ in range(walks):
         walk = fuzz(port, profile, capabilities, pick, STEPS)
@@ -140,10 +140,10 @@ def random_input(
 
 
 def _distinct(given: Request) -> Request:
-    """The same, each commit with an offset of its own.
+    """The same, each commit with a different offset.
 
-    Kafka takes two equal commits of one millisecond for one; the model tells them apart, which
-    shows where the first of them fails.
+    Kafka cannot distinguish two equal commits of one millisecond; the model can, which matters if
+    the first one fails.
     """
     body = given.body
     if not isinstance(body, OffsetCommitRequest | TxnOffsetCommitRequest):

@@ -67,7 +67,7 @@ class Broker(socketserver.ThreadingTCPServer):
         self.topic_errors: list[int] = []
         self.existing_topics: set[str] | None = None  # None for every topic
         self.create_error = 0
-        self.settings: dict[str, str | None] = {}  # those it describes; it knows no others
+        self.settings: dict[str, str | None] = {}  # the settings that it describes
         self.sockets: list[socket.socket] = []
         self.here = threading.local()  # each thread's socket
 
@@ -207,7 +207,7 @@ class CoordinatorBroker(Broker):
             asked, asker = self._owed[request_id]
             message = codec.to_message(body, asked.version)
             message.with_header(correlation_id=asked.header.correlation_id)
-            with suppress(OSError):  # the client has gone
+            with suppress(OSError):  # the client has disconnected
                 asker.sendall(message.encode(header=True, framed=True))
 
 

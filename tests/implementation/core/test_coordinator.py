@@ -1,4 +1,4 @@
-"""Scenarios of the coordinator that the model does not have: choices, costs, and details of 2.7.
+"""Scenarios that the model does not have: choices, costs, and details of 2.7.
 
 Scenarios of one group are in tests/model and run on the coordinator, too (support/scenario.py).
 """

@@ -1,4 +1,4 @@
-"""What remains of a log when its writer, or the machine, stops at any moment."""
+"""The contents of a log after its writer, or the machine, stops at any moment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Clients that are broken, slow, greedy or malicious: the others are served."""
+"""Broken, slow, greedy or malicious clients: the server continues to serve the others."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from support.batches import made, request_fetch
 from support.client_processes import eventually
 from support.serving import JOIN, QUICK, Served, Wire
 
-TRICKY = "wholly-unlikely-text"  # from outside, so it must not be logged
+TRICKY = "wholly-unlikely-text"  # client input, which must not be logged
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""What a cleanup removes, and when, in each version."""
+"""The offsets and groups that a cleanup removes, and when, in each version."""
 
 from __future__ import annotations
 

@@ -182,7 +182,7 @@ def test_a_member_that_rejoins_has_its_new_timeouts_only_in_4_1(steps: tuple[Giv
     members = [group.members[0] for group in groups(NEW, *steps, again)]
     timeouts_ms = [(m.session_timeout_ms, m.rebalance_timeout_ms) for m in members]
     assert timeouts_ms == [(SESSION_MS, REBALANCE_MS), (20_000, 8_000)]
-    if steps is LEADER:  # its session timer still has the timeout of before
+    if steps is LEADER:  # its session timer still has the old timeout
         assert [member.session_left_ms for member in members] == [SESSION_MS] * 2
 
 

@@ -19,7 +19,7 @@ LEFT_MS = 1_000
 
 
 def forgotten() -> Broker:
-    """A coordinator with a group that is forgotten, and nearly nothing left on its join timer."""
+    """A coordinator that has forgotten a group whose join timer is about to fire."""
     broker = Broker(PROFILES["4.1"])
     assert broker.do(FAIL, join()).error_code is not ErrorCode.NONE
     assert broker.coordinator.group is None

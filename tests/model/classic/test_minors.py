@@ -1,4 +1,4 @@
-"""What the minor versions of Kafka between the profiles do otherwise."""
+"""The differences of Kafka's minor versions from the profiles."""
 
 from __future__ import annotations
 

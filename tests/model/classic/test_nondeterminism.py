@@ -1,4 +1,4 @@
-"""Kafka's nondeterminism: each source has a name, and applies where it says and nowhere else."""
+"""Kafka's nondeterminism: each choice has a name, and the model has it exactly there."""
 
 from __future__ import annotations
 

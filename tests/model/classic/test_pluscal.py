@@ -113,9 +113,7 @@ def test_two_sequences_have_the_same_digest_only_if_they_have_the_same_elements(
     assert len({digest(values) for values in distinct}) == len(distinct)
 
 
-def test_the_record_is_read_as_it_is_written(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_record_is_read_back_unchanged(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     text = tlc_record.FILE.read_text(encoding="utf-8")
     monkeypatch.setattr(tlc_record, "FILE", tmp_path / "tlc.tsv")
     assert recorded() == {}

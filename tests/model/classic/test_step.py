@@ -1,4 +1,4 @@
-"""The transcription runtime: choices are tried in every combination, rules in order."""
+"""Steps: choices are tried in every combination, rules in order."""
 
 from __future__ import annotations
 

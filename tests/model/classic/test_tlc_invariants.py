@@ -1,4 +1,4 @@
-"""TLC checks the invariants of the specification, and finds what the properties find in Python.
+"""TLC checks the invariants of the specification, and finds the same violations as Python.
 
 In `tlc.tsv` each row is of a run in which TLC found no state that violates one of the invariants of
 the instance's configuration.
@@ -20,7 +20,7 @@ from support import tla
 from support.spaces import whole
 from support.tlc_record import cases
 
-# What versions of Kafka break, and an instance in which they do.
+# The invariants that versions of Kafka violate, each with an instance that shows it.
 BROKEN: Final = {
     ("0.10.0", "JoinPhaseEndsAtOnce"): "metadata",
     ("0.10.2", "JoinPhaseEndsAtOnce"): "metadata",
@@ -33,7 +33,7 @@ BROKEN: Final = {
     ("4.1", "SyncAwaitedOfMembers"): "static",
 }
 
-# For each of the others: text of a module, an edit that breaks it, and an instance of 2.7.
+# For each other invariant: text of a module, an edit that violates it, and an instance of 2.7.
 EDITS: Final = {
     "Leader": (
         "Rebalance",

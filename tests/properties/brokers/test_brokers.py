@@ -48,7 +48,8 @@ connection, _ = listening[1].accept()
 connection.sendall(connection.recv(100))
 listening[0].accept()
 """
-# A conforming broker that fails at a JoinGroup without protocols; it is given the tests' folder.
+# A conforming broker that fails at a JoinGroup without protocols; its argument is the tests'
+# folder.
 FAILING = """
 import os, sys
 from threading import Lock

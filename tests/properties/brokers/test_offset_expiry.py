@@ -1,4 +1,4 @@
-"""What expires on a real broker, where a version keeps what it should not."""
+"""Offset expiry on a real broker, in versions that keep offsets too long."""
 
 from __future__ import annotations
 

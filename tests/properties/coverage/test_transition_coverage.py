@@ -1,4 +1,4 @@
-"""What tours try: all that can be reached, whatever diverges and whatever the port chooses."""
+"""Tours try every reachable transition, despite divergences and the port's choices."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
 
 
 @pytest.mark.parametrize("version", PROFILES)
-def test_what_only_a_branch_leads_to_that_the_port_never_takes_counts_as_not_observed(
+def test_transitions_behind_a_branch_never_taken_count_as_not_observed(
     version: str,
 ) -> None:
     kinds = _toured(explored(version, "membership")).kinds()

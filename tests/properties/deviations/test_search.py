@@ -81,7 +81,7 @@ def test_each_edit_of_the_model_is_found_as_one_cause_or_cannot_be_seen(edit: Ed
         assert _causes(result) == [str(edit)]
 
 
-def test_two_edits_are_two_causes_and_everything_behind_them_is_covered() -> None:
+def test_two_edits_are_two_causes_and_all_later_transitions_are_covered() -> None:
     result = _verified(OTHER_GENERATION, ANSWERED)
     assert sorted(_causes(result)) == sorted(map(str, (OTHER_GENERATION, ANSWERED)))
     assert result.covered_transitions == result.transitions

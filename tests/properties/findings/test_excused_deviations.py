@@ -1,4 +1,4 @@
-"""Excused deviations: what is behind one is found, and the trace to it is replayed."""
+"""Excused deviations: findings behind one are found, and their traces are replayed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ASSIGNMENT = "`sync/stable` answered assignment=anything"
 
 
 def _telling_others(port: BuiltinPort) -> BuiltinPort:
-    """The port, but in a Stable group of two a follower gets another assignment."""
+    """The port, except that a follower of a Stable group of two gets another assignment."""
     send = port.request
 
     def ask(request: Request, expected: Collection[int]) -> Observation:

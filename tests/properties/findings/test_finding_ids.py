@@ -48,7 +48,7 @@ def _caused(fault: str, seed: int) -> tuple[Finding, ...]:
 
 
 def _toured(fault: str, seed: int) -> list[Finding]:
-    """The findings as they are where no deviation explains them."""
+    """The findings if no deviation explains them."""
     return [finding._replace(cause=None) for finding in _caused(fault, seed)]
 
 
@@ -122,7 +122,7 @@ def test_a_finding_has_one_id_for_every_broker_setting(fault: str, delay_ms: int
         small = shrink(found, trial, graphs)
         shown.append(small.sequence.broker)
         assert canonicalise(small, trial, graphs).finding_id == finding.finding_id
-    assert shown or delay_ms != 1  # with another delay the same steps may show nothing
+    assert shown or delay_ms != 1  # with another delay the same steps may show no finding
 
 
 @pytest.mark.parametrize("fault", slow_if(lambda fault: fault != FAULTS[0], FAULTS))

@@ -1,4 +1,4 @@
-"""The shrinker: as short as can be, and still the same finding."""
+"""The shrinker: the shortest sequence with the same finding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A literal match is never one that the whole comparison does not allow."""
+"""The full comparison allows every literal match."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def altered(record: Any, others: list[str]) -> Iterator[Any]:
 
 
 def instead_of(value: Any, others: list[str]) -> Iterator[Any]:
-    """Values instead of another; of a list some of its entries and others, or others in it."""
+    """Replacements for a value; lists with other entries, or with changed ones."""
     if isinstance(value, tuple):
         yield from (value[::-1], value[1:], value + value[:1])
         for at, entry in enumerate(value):

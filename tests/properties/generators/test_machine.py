@@ -1,4 +1,4 @@
-"""The state machine: what it leaves as it was, and what it does not do again."""
+"""The state machine: no side effects on Hypothesis, and no repeated hangs."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ def _lockstep(port: Port, examples: int = 20, seed: int = 0) -> Finding | None:
 
 
 def _home() -> Path:
-    """Where Hypothesis keeps its files; older versions tell the path itself."""
+    """The directory of Hypothesis; older versions return the path itself."""
     directory = storage_directory(intent_to_write=False)
     return cast("Path", getattr(directory, "path", directory))
 
 
-def test_where_hypothesis_keeps_its_files_is_as_it_was(tmp_path: Path) -> None:
+def test_the_storage_directory_of_hypothesis_is_unchanged(tmp_path: Path) -> None:
     before = _home()
     set_hypothesis_home_dir(tmp_path / "mine")
     try:
@@ -54,7 +54,7 @@ def test_where_hypothesis_keeps_its_files_is_as_it_was(tmp_path: Path) -> None:
 
 
 class Recorder(ModelPort):
-    """Remembers what it was asked; some of it it does not support."""
+    """Records its requests; does not support some of them."""
 
     def __init__(
         self, unsupported: Collection[tuple[str, int]] = (), *, faults: bool = True
@@ -138,5 +138,5 @@ def _met(port: Recorder) -> dict[str, bool]:
     }
 
 
-def test_the_builtin_coordinator_conforms_where_no_space_goes() -> None:
+def test_the_builtin_coordinator_conforms_beyond_the_instances() -> None:
     assert _lockstep(BuiltinPort(1), 80) is None

@@ -1,4 +1,4 @@
-"""Suites: bounded tests that cover every transition, in few more steps than necessary."""
+"""Suites: bounded tests that cover every transition, in nearly the minimum of steps."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from groupcheck.properties.generators.suite import suite
 from support.spaces import explored, explored_once
 
 LIMIT = 60
-MOST = 1.2  # times the least steps
+MOST = 1.2  # the maximum ratio to the minimum of steps
 
-# Of three members, those that are explored in a second.
+# The instances of three members that are explored in a second.
 SMALL = ("metadata", "administration")
 
 
@@ -55,7 +55,7 @@ def test_suite_covers_every_transition_in_at_most_a_fifth_more_than_the_least_st
     assert made.lower_bound <= made.steps <= MOST * made.lower_bound
 
 
-def test_each_test_of_a_suite_is_a_path_that_a_client_can_go() -> None:
+def test_each_test_of_a_suite_is_a_path_of_the_model() -> None:
     space = explored("2.7", "metadata")
     for test in suite(space, LIMIT).tests:
         state, steps = inputs_to(space, list(test))
@@ -66,7 +66,7 @@ def test_each_test_of_a_suite_is_a_path_that_a_client_can_go() -> None:
         )
 
 
-def test_short_tests_show_what_so_few_steps_reach_and_no_more() -> None:
+def test_short_tests_cover_exactly_the_transitions_within_their_length() -> None:
     space = explored("2.7", "metadata")
     graph: nx.DiGraph[int] = nx.DiGraph(every_transition(space))
     depth = nx.single_source_shortest_path_length(graph, 0)

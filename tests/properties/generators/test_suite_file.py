@@ -1,4 +1,4 @@
-"""Suites on disk: what is still there of the model is kept, and only the rest is planned again."""
+"""Suites on disk: tests that are still valid are kept, and only the rest is planned again."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _read(path: Path) -> tuple[dict[str, object], list[list[str]]]:
 
 
 def _changed(space: StateSpace, node: int) -> StateSpace:
-    """The space with other answers to the heartbeats that are asked in one node."""
+    """The space with other answers to the heartbeats in one node."""
 
     def other(edge: Transition) -> Transition:
         if not any(isinstance(response.body, HeartbeatResponse) for response in edge.responses):
@@ -75,7 +75,7 @@ def test_a_suite_of_a_model_that_has_not_changed_stays_as_it_is(
     assert path.read_text(encoding="utf-8").splitlines()[1:] == before
 
 
-def test_after_a_change_the_tests_that_know_nothing_of_it_are_kept_and_only_they(
+def test_after_a_change_only_the_unaffected_tests_are_kept(
     space: StateSpace, tmp_path: Path
 ) -> None:
     path, _ = write_suite("metadata", space, LIMIT, tmp_path)
@@ -90,7 +90,7 @@ def test_after_a_change_the_tests_that_know_nothing_of_it_are_kept_and_only_they
     assert 0 < len(unchanged) < len(before)
     assert after[: made.kept] == unchanged
     assert {name for test in after for name in test} == there
-    # What is planned again is what the others showed, and hardly more.
+    # Only the transitions of the dropped tests are planned again, and few more.
     assert len(after) - made.kept <= 2 * (len(before) - len(unchanged))
 
 

@@ -45,7 +45,7 @@ def test_tour_of_a_conforming_port_finds_nothing_and_tries_every_transition(
     counts = coverage.counts()
     assert findings == []
     assert counts.diverged == counts.unsupported == 0
-    # This port does not show its inner state: where two branches answer alike, neither counts.
+    # This port does not show its inner state: two branches with the same answers do not count.
     assert counts.covered >= 0.99 * counts.total
     assert all(not todo for todo in coverage.todo)
 
@@ -64,7 +64,7 @@ def test_the_shares_of_a_tour_add_up_to_the_edges_of_the_space(space: StateSpace
 
 
 class NoHolding(ModelPort):
-    """Cannot be made to hold its appends."""
+    """Does not support held appends."""
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         del expected
@@ -78,12 +78,12 @@ def test_what_a_port_does_not_support_is_left_out_and_named(space: StateSpace) -
     assert coverage.unsupported == ["holdAppends"]
     holds = [isinstance(edge.given, HoldAppends) for edges in space.edges for edge in edges]
     assert counts.unsupported == sum(holds)
-    # What can only be reached by holding appends cannot be tried.
+    # Transitions that need held appends cannot be tried.
     assert counts.untried > 0
 
 
 class DeafToHeartbeats(ModelPort):
-    """Answers every heartbeat with an error that Kafka never would."""
+    """Answers every heartbeat with an error that Kafka never returns."""
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:
         seen = super().request(request, expected)

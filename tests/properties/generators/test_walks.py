@@ -38,7 +38,7 @@ def precomputed() -> PrecomputedSteps:
 
 
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
-def test_the_builtin_coordinator_is_not_blamed_in_spaces_of_every_sort(profile: str) -> None:
+def test_the_builtin_coordinator_conforms_in_instances_of_every_kind(profile: str) -> None:
     found = instances(PROFILES[profile], 1)
     for name in ("membership", "static", "crowded", "failing", "failover", "transactions"):
         precomputed = PrecomputedSteps(explored_once(found[name]))
@@ -56,7 +56,7 @@ def test_conforming_port_that_takes_any_branch_and_hides_its_state_has_no_findin
     assert all(walker.walk(choose, 60)[1] is None for _ in range(60))
 
 
-def test_a_walk_is_where_the_oracle_says_that_the_port_is(precomputed: PrecomputedSteps) -> None:
+def test_a_walk_has_the_state_that_the_oracle_determines(precomputed: PrecomputedSteps) -> None:
     walker, choose = Walker(precomputed, BuiltinPort(3)), uniform(precomputed, Random(3))
     for _ in range(40):
         walker.walk(choose, 60)
@@ -68,7 +68,7 @@ def test_a_walk_is_where_the_oracle_says_that_the_port_is(precomputed: Precomput
     assert walker.asked == 0
 
 
-def test_a_guided_walk_shows_more_than_one_by_chance(precomputed: PrecomputedSteps) -> None:
+def test_a_guided_walk_covers_more_than_a_random_one(precomputed: PrecomputedSteps) -> None:
     shown = {}
     for name, choice in CHOICES.items():
         random = Random(1)
@@ -93,7 +93,7 @@ CRASHED = PortFailedError("port crashed", "it fell over")
 
 
 class Failing(ModelPort):
-    """Fails itself, after some steps, or when a test begins or ends."""
+    """Fails after some steps, or when a test begins or ends."""
 
     def __init__(self, where: str) -> None:
         super().__init__()
@@ -128,7 +128,7 @@ def test_a_port_that_fails_itself_is_a_finding(where: str, precomputed: Precompu
 
 
 class NoFaults(ModelPort):
-    """Nothing can be made to happen to it."""
+    """Supports no faults."""
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
         del expected
@@ -164,7 +164,7 @@ def test_walks_beyond_the_explored_instances_accept_a_conforming_port(
     parts: list[Part] = list(_bulk(lambda: ModelPort(5), 100, precomputed.space).run(1))
     assert [finding for part in parts for finding in part.findings] == []
     applied = {rule for part in parts for rule in part.applied}
-    # Static members, transactions, crashes and the like are no part of that space.
+    # That instance has no static members, transactions, crashes and so on.
     assert len(applied - set(precomputed.space.applied)) > 15
 
 

@@ -1,4 +1,4 @@
-"""Which parts of the model recorded tests confirm: the model without them does not allow a test."""
+"""The parts of the model that recorded tests confirm: without them it rejects a test."""
 
 from __future__ import annotations
 

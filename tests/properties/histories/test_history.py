@@ -147,7 +147,7 @@ def small(random: Random, seed: int, appends: str) -> list[Line]:
 def test_the_verdict_on_small_histories_equals_that_of_trying_every_order(
     part: int, appends: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # As the search has them; another test shows that it names members rightly.
+    # With the names of the search; another test checks that it names members correctly.
     searched: list[tuple[tuple[Operation, ...], Setting]] = []
 
     class Noting(Search):

@@ -1,4 +1,4 @@
-"""A recording that leaves responses out is checked exactly by the others."""
+"""A recording without some responses is checked exactly by the others."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def without_another_api(lines: list[Line]) -> list[Line]:
         (with_line({"type": "fault", "fault": "what"}), 2, "recording:2: not a message of a rec"),
         (with_line({"type": "response", "id": 10**6, "body": {}}), 2, ":2: no request 1000000"),
         (with_line({"type": "fault", "fault": "crash"}, 0.5), 0, "nothing is known after fault "),
-        # It comes before the first commit has expired, and that is there in the end.
+        # The cleanup is before the first commit expires, so the offset remains.
         (with_line({"type": "fault", "fault": "cleanup"}, 0.5), 0, "an order that Kafka allows"),
     ],
 )

@@ -281,7 +281,7 @@ def test_a_response_may_wait_for_appends_of_other_groups_and_no_longer(tmp_path:
         "release",
     )
     recorded = load(tmp_path / "file")
-    for _ in range(2):  # and it is left as it is
+    for _ in range(2):  # checking does not change the file
         assert check_groups(recorded).finding is None
 
     def ask_again(lines: list[Line]) -> None:
@@ -299,9 +299,9 @@ def test_a_response_may_wait_for_appends_of_other_groups_and_no_longer(tmp_path:
 @pytest.mark.parametrize(
     ("steps", "results"),
     [
-        # It waits for the append of another group, and is decided on after it.
+        # It waits for the append of another group, and is processed after it.
         (("hold", _committed("two"), kafka.DeleteGroupsRequest(("one",)), _committed("one")), [0]),
-        # It is decided on at once, and waits with the tombstone of another group.
+        # It is processed at once, and waits with the tombstone of another group.
         (
             (
                 _committed("two"),

@@ -1,4 +1,4 @@
-"""What Kafka answered is allowed: the recorded tests of brokers, checked without them."""
+"""The model allows the recorded tests of Kafka, checked without a broker."""
 
 from __future__ import annotations
 

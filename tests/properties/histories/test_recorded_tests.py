@@ -1,4 +1,4 @@
-"""Recorded tests: what a port answered on a real clock is checked without the port."""
+"""Recorded tests: the responses of a port on a real clock are checked without the port."""
 
 from __future__ import annotations
 

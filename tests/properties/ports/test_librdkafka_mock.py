@@ -100,7 +100,7 @@ def test_a_member_joins_syncs_heartbeats_commits_and_leaves(port: LibrdkafkaPort
 
 
 def test_two_members_without_ids_are_answered_together(port: LibrdkafkaPort) -> None:
-    # Where Kafka says MEMBER_ID_REQUIRED at once, the mock does not.
+    # Kafka returns MEMBER_ID_REQUIRED at once, the mock does not.
     assert port.request(Request(1, 4, JOIN), ()).responses == ()
     assert port.request(Request(2, 4, JOIN), ()).responses == ()
     seen = port.advance(0, {1, 2})
@@ -224,8 +224,8 @@ def test_verification_of_the_mock_has_minimal_findings(
     assert "MEMBER_ID_REQUIRED" in printed
     traces = sorted(report.glob("*.jsonl"))
     assert len(traces) > 3
-    # The mock is wrong from the first request on: without another deviation on the way no finding
-    # needs more than a second or third.
+    # The mock differs from the first request on: without other deviations no finding needs more
+    # than two or three requests.
     sequences = [parse(trace.read_text(), trace.name) for trace in traces]
     alone = [sequence for sequence in sequences if not sequence.deviations]
     assert len(alone) > 3

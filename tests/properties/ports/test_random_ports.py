@@ -1,4 +1,4 @@
-"""Whatever a port returns or raises, a verification ends in a result that can be rendered."""
+"""For any output or exception of a port, a verification ends in a result that can be rendered."""
 
 from __future__ import annotations
 

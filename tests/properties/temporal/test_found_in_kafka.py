@@ -1,4 +1,4 @@
-"""What the properties found in Kafka: it violates the property, and brokers do what is written."""
+"""Violations of the properties by Kafka: the model has them, and brokers answer as described."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _name(case: tuple[Found, str]) -> str:
 def _ways(
     before: Coordinator, steps: tuple[Input, ...], profile: Profile, config: Config
 ) -> Iterator[list[CheckedStep]]:
-    """Every way in which the sequence can go."""
+    """Every outcome of the sequence."""
     if not steps:
         yield []
         return

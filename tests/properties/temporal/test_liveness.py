@@ -116,7 +116,7 @@ def test_in_0_10_2_a_first_member_without_protocols_sticks_for_good() -> None:
         assert inputs_of(space, found[prop].cycle) == ["Advance"]
 
 
-def test_a_lasso_is_a_way_through_the_space_that_ends_where_its_cycle_begins(
+def test_a_lasso_is_a_path_that_ends_where_its_cycle_begins(
     newer: StateSpace,
 ) -> None:
     for found in liveness.violations(newer):
@@ -227,12 +227,12 @@ def test_a_pending_member_id_that_is_never_dropped_violates_silent_members_remov
     }
 
 
-def test_spaces_without_timers_say_nothing_of_liveness() -> None:
+def test_liveness_is_not_checked_without_timers() -> None:
     assert not liveness.violations(explored_once(virtual_time_instances(NEW, 1)["metadata"]))
 
 
 @pytest.mark.parametrize("members", slow_if(lambda members: members > 1, [1, 2]))
-def test_assignments_that_are_held_are_waited_for_and_come(members: int) -> None:
+def test_held_assignments_arrive_at_the_release(members: int) -> None:
     found = liveness.violations(explored_once(Instance(NEW, members, HOLDING)))
     assert all(each.known for each in found)
     assert [each.property.name for each in found] == [
@@ -258,7 +258,7 @@ def marked(steps: list[tuple[int, int, bool]], held: frozenset[int]) -> list[Mar
 
 
 def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -> None:
-    # Held at 1 and 2, where time passes; free at 3, which is on the longer way back.
+    # Held at 1 and 2, where time passes; free at 3, which is on the longer path back.
     steps, held = [(0, 1, False), (1, 2, True), (2, 1, False)], frozenset({1, 2})
     assert shortest_cycle(marked(steps, held), lambda node: node) is None
     longer = [(2, 3, False), (3, 1, False)]
@@ -270,7 +270,7 @@ def test_a_cycle_over_a_tick_while_appends_are_held_goes_on_to_their_release() -
 def test_there_is_a_cycle_exactly_if_an_obligation_can_stay_pending_forever(
     steps: list[tuple[int, int, bool]], held: frozenset[int]
 ) -> None:
-    """By the definition: a walk that returns, over a tick and a node where nothing is held."""
+    """By definition: a closed walk over a tick and a node without held appends."""
     cycle = shortest_cycle(marked(steps, held), lambda node: node)
     assert (cycle is not None) == _goes_on(set(steps), held)
     if cycle is not None:
@@ -282,7 +282,7 @@ def test_there_is_a_cycle_exactly_if_an_obligation_can_stay_pending_forever(
 
 
 def _goes_on(steps: set[tuple[int, int, bool]], held: frozenset[int]) -> bool:
-    """Whether a walk from a node returns to it over a tick and a free node."""
+    """Whether a closed walk from a node has a tick and a free node."""
     for begin in range(NODE_COUNT):
         ends = {(begin, False, begin not in held)}
         while True:

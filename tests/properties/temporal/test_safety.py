@@ -75,7 +75,7 @@ BREAKS = {
     "4.1": {**EMPTY, "assigned-only-in-stable": 4},
 }
 ORPHAN = {"no-orphaned-timers": 7, "rebalance-cause": 8}
-LEAVES = {"rebalance-cause": 4}  # a pending member does
+LEAVES = {"rebalance-cause": 4}  # a pending member leaves
 STATIC = {"no-rebalance-without-members": 2}
 RETURNS = {**STATIC, "new-protocols-rebalance": 5}
 REVERTED = {

@@ -1,4 +1,4 @@
-"""Copies of the built-in coordinator, each with one fault put in."""
+"""Copies of the built-in coordinator, each with one seeded fault."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class FaultyPort(BuiltinPort):
 
     @property
     def hidden(self) -> Hashable:
-        """What the copy keeps that is not shown, and on which depends what the fault does."""
+        """The hidden state of the copy that the effect of the fault depends on."""
         return self._hidden(self._coordinator)
 
     def request(self, request: Request, expected: Collection[int]) -> Observation:

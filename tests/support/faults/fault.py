@@ -1,4 +1,4 @@
-"""What a fault is: a change of the built-in coordinator before it serves anything."""
+"""Faults: changes of the built-in coordinator before it serves a request."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ DEFAULTS = Config()
 
 
 class Fault(NamedTuple):
-    """One fault: its name, or its Kafka issue, and a version in which the right is a rule.
+    """One fault: its name, or its Kafka issue, and a version with the correct rule.
 
-    `instance` is a small one of the default model instances that reveals it. `hidden` is what the
-    copy keeps that neither its inner state as a port shows it nor the model's tells, and on which
-    depends what the fault does.
+    `instance` is a small default model instance that reveals it. `hidden` returns the state that
+    the effect of the fault depends on, and that neither the reported inner state nor the model has.
     """
 
     name: str
@@ -38,7 +37,7 @@ class Fault(NamedTuple):
     def make(
         self, config: Config = DEFAULTS, *, served: Iterable[int] | None = None, **options: Any
     ) -> Coordinator:
-        """A coordinator with the fault, which is there already when it reads the log."""
+        """A coordinator with the fault, which has an effect already when it reads the log."""
         coordinator = Coordinator(config, served=(), **options)
         self.put_in(coordinator)
         for partition in range(config.offsets_topic_num_partitions) if served is None else served:
@@ -64,8 +63,8 @@ class Faults(dict[str, Fault]):
     ) -> Callable[[F], F]:
         """Add a fault, which the first line of the docstring describes.
 
-        It is a class that takes the place of its base class in the coordinator, or a function that
-        changes the coordinator.
+        It is a class that replaces its base class in the coordinator, or a function that changes
+        the coordinator.
         """
 
         def add(fault: F) -> F:
@@ -82,7 +81,7 @@ def _replacing(kind: type) -> PutIn:
 
 
 def become(coordinator: Coordinator, kind: type) -> Any:
-    """Give the part of a coordinator that has the base class this class; return the part."""
+    """Replace the class of the part that has the base class; returns the part."""
     part = part_of(coordinator, kind.__base__)
     part.__class__ = kind
     for methods in (coordinator._handlers, coordinator._timeouts):
@@ -111,7 +110,7 @@ def api_of(coordinator: Coordinator, request: type) -> Any:
 
 
 def stored_in(shared: Shared, group_id: str) -> tuple[GroupMetadataValue | None, ...]:
-    """What the log has of a group, the oldest first."""
+    """The records of a group in the log, the oldest first."""
     return tuple(
         record.value
         for batch in shared.log.read(shared.groups.partition_of(group_id))
@@ -121,12 +120,12 @@ def stored_in(shared: Shared, group_id: str) -> tuple[GroupMetadataValue | None,
 
 
 def stored(coordinator: Coordinator) -> tuple[GroupMetadataValue | None, ...]:
-    """What the log of a copy has of the one group of every test."""
+    """The records of the tests' group in the log of a copy."""
     return stored_in(coordinator._shared, GROUP_ID)
 
 
 def timers(coordinator: Coordinator) -> Iterator[tuple[int, Timer]]:
-    """The timers that run, each with what is left on it."""
+    """The running timers, each with its remaining time."""
     found = coordinator._timers
     for _, ticket, timer in found._heap:
         if timer.ticket == ticket and timer.deadline_ms != NEVER:

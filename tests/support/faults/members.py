@@ -1,6 +1,6 @@
 """Past bugs of Kafka in how members join, stay and leave, then of static members.
 
-Three faults that no release of Kafka had are for tests that need any.
+Three more faults, for tests that need some fault, were in no release of Kafka.
 """
 
 from __future__ import annotations

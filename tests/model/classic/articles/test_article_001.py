@@ -1,4 +1,4 @@
-"""Article 001: votes, generations, timeouts, and the partition of a group, with its figures.
+"""Article 001: votes, generations, timeouts, and the partition of a group, with its numbers.
 
 The rules are those of Kafka 2.7.
 """
@@ -50,7 +50,7 @@ def _chosen(*offers: tuple[str, ...]) -> str | None:
     """The protocol of the first generation of members with these offers."""
     broker = Broker()
     calls = [broker.join(protocols=_offer(*names)) for names in offers]
-    broker.wait(6_000)  # the initial delay, and once more because others came in the meantime
+    broker.wait(6_000)  # the initial delay, extended once because others joined during it
     (chosen,) = {call.answer.protocol_name for call in calls}
     return chosen
 
@@ -91,7 +91,7 @@ def test_a_third_member_that_shares_no_strategy_with_both_others_is_rejected(
     offers: tuple[tuple[str, ...], ...],
 ) -> None:
     # The article counts these as the strategies of one group. In Kafka there is no such group:
-    # the third offers nothing that counts as often as there are members.
+    # the third offers no protocol that all members support.
     broker = Broker()
     calls = [broker.join(protocols=_offer(*names)) for names in offers]
     assert [call.answered for call in calls] == [False, False, True]
@@ -105,7 +105,7 @@ def test_testgroup_is_in_partition_27_of_50() -> None:
 
 
 def _stable(*names: str, **settings: int) -> Consumers:
-    """At 6 s, when they have all come, they get their assignments; the first of them leads."""
+    """At 6 s all have joined and get their assignments; the first member is the leader."""
     group = Consumers("2.7", {}, 300, **settings)
     for name in names:
         group.join(name)
@@ -177,7 +177,7 @@ def test_a_silent_members_session_starts_the_rebalance_of_a_stable_group() -> No
     assert group.members == ["C1"]
 
 
-# The article says 5 min, which was so in Kafka 0.10.2; 2.7 allows 30 (KafkaConfig.scala:168).
+# The article says 5 min, as in Kafka 0.10.2; 2.7 allows 30 (KafkaConfig.scala:168).
 @pytest.mark.parametrize(("version", "longest_s"), [("2.7", 1_800), ("0.10.2", 300)])
 def test_a_session_timeout_is_at_least_6_s_and_at_most_30_min_or_5(
     version: str, longest_s: int
@@ -216,7 +216,7 @@ def test_a_rebalancing_group_is_full_when_so_many_members_wait_for_it() -> None:
     assert group.members == ["C1", "C2", "C3"]
     assert group.join("C4").answer.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
     assert group.broker.state == "PreparingRebalance"
-    # Being a member already is not enough. It is removed, and the group waits for no member.
+    # An existing member is rejected too. It is removed, and the group waits for no member.
     second = group.join("C2").answer
     assert (second.error_code, second.member_id) == (ErrorCode.GROUP_MAX_SIZE_REACHED, "")
     assert group.members == ["C1", "C3"]

@@ -1,7 +1,7 @@
 """Articles 000 and 003: which requests keep a member alive, and what starts a rebalance.
 
-The articles give no figures of the protocol, so those here are chosen: sessions are of 10 s. The
-rules are those of Kafka 0.10.2; the articles' AwaitingSync is called CompletingRebalance here.
+The articles give no timeouts, so this module chooses them: sessions of 10 s. The rules are those of
+Kafka 0.10.2; the articles' AwaitingSync is called CompletingRebalance here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NAMES = ("C1", "C2")
 
 
 def _joined() -> Consumers:
-    """Two members that have joined at 0 s, C1 leads; no assignments have come."""
+    """Two members that joined at 0 s; C1 leads; the assignments have not arrived."""
     group = Consumers("0.10.2")
     for name in (*NAMES, "C1"):
         group.join(name)
@@ -69,7 +69,7 @@ def test_a_sync_at_4_s_carries_a_heartbeat() -> None:
 
 def test_a_join_that_is_answered_at_once_carries_no_heartbeat() -> None:
     # The articles name JoinGroup too. In Kafka it keeps its member alive while it is parked, and
-    # the end of the join phase counts; a follower that rejoins a stable group gains nothing.
+    # the end of the join phase counts; a follower that rejoins a stable group restarts no timer.
     group = _stable()
     group.at(4)
     assert group.join("C2").answered
@@ -78,7 +78,7 @@ def test_a_join_that_is_answered_at_once_carries_no_heartbeat() -> None:
 
 def test_a_leader_that_rejoins_unchanged_starts_a_rebalance_and_a_follower_does_not() -> None:
     # The articles have no rebalance if the metadata is unchanged or the member is no leader;
-    # in Kafka both have to be so (GroupCoordinator.scala:197).
+    # in Kafka both conditions are necessary (GroupCoordinator.scala:197).
     group = _stable()
     assert group.join("C2").answered
     assert group.broker.state == "Stable"
@@ -87,7 +87,7 @@ def test_a_leader_that_rejoins_unchanged_starts_a_rebalance_and_a_follower_does_
 
 
 def test_the_sync_of_a_follower_waits_for_the_sync_of_the_leader() -> None:
-    # The articles say that none but the leader's is handled then.
+    # The articles say that only the leader's is handled then.
     group = _joined()
     follower = group.sync("C2")
     assert not follower.answered

@@ -2,8 +2,8 @@
 
 Seconds are those after 10:00:00 where the article gives times of day. The rules are those of Kafka
 0.10.0. While a request of a member is parked its session cannot end, so the model has no timer
-then. The article has one run on without effect; so it does in Kafka beside a parked JoinGroup,
-while that of a parked SyncGroup is over as soon as it is made (GroupCoordinator.scala:686).
+then. In the article the timer continues without effect. So it does in Kafka during a parked
+JoinGroup; during a parked SyncGroup it completes at once (GroupCoordinator.scala:686).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ JUST = 0.001  # a millisecond
 
 
 def _stable(group: Consumers, *names: str) -> Consumers:
-    """They have all joined and have their assignments, the first of them leads."""
+    """All have joined and have their assignments; the first member leads."""
     first, *others = names
     for name in (first, *others, first) if others else names:
         group.join(name)
@@ -53,10 +53,10 @@ def test_a_second_member_waits_10_s_for_the_session_of_the_first() -> None:
     _stable(group, "C1")
     second = group.join("C2")
     group.at(10 - JUST)
-    # Its own 5 s do not count while it waits.
+    # Its own session of 5 s does not run while it waits.
     assert not second.answered
     group.at(10)
-    # The first's session ends together with the rebalance timeout; either way it is dropped.
+    # The first member's session ends with the rebalance timeout; either one removes it.
     assert second.answer.error_code is ErrorCode.NONE
     assert group.members == ["C2"]
 
@@ -72,8 +72,8 @@ def test_a_first_member_that_rejoins_within_10_s_stays() -> None:
 
 
 def test_the_session_of_the_missing_member_ends_before_the_rebalance_timeout() -> None:
-    # The article has a new member wait for as long as the timeout. But in this version no
-    # heartbeat counts while a rebalance is prepared, so a session always ends first.
+    # In the article a new member waits for the whole timeout. But in this version no heartbeat
+    # counts while a rebalance is prepared, so a session always ends first.
     group = _stable(Consumers("0.10.0", {"C1": 10, "C2": 20}), "C1")
     group.at(4)
     second = group.join("C2")
@@ -88,7 +88,7 @@ def test_the_session_of_the_missing_member_ends_before_the_rebalance_timeout() -
 
 
 def _member_of_5_s() -> Consumers:
-    """The leader of the article's 5 s example, and one more whose sync can wait for it."""
+    """The leader of the article's 5 s example, and a member whose sync can wait for it."""
     group = Consumers("0.10.0", {"C1": 60, "C2": 5}, group_min_session_timeout_ms=5_000)
     for name in ("C1", "C2", "C1"):
         group.join(name)
@@ -143,7 +143,7 @@ def test_a_member_of_5_s_does_not_expire_while_its_sync_waits() -> None:
 
 
 def test_a_heartbeat_restarts_the_session_only_in_stable() -> None:
-    # The article says that a heartbeat is handled without any condition.
+    # The article says that a heartbeat is handled unconditionally.
     group = _stable(Consumers("0.10.0"), "C1")
     group.at(4)
     assert group.heartbeat("C1") is ErrorCode.NONE
@@ -189,7 +189,7 @@ def test_a_sync_at_10_00_03_keeps_a_member_of_10_s_alive_beyond_10_00_13() -> No
     group.at(20 - JUST)
     assert group.members == ["C1", "C2", "C3"]
     assert not first.answered
-    # The second has not synced: when it is gone the first has to rejoin.
+    # The second has not synced: when it is removed, the first has to rejoin.
     group.at(20)
     assert group.members == ["C1", "C3"]
     assert first.answer.error_code is ErrorCode.REBALANCE_IN_PROGRESS
@@ -209,7 +209,7 @@ def test_leaders_assignments_restart_only_the_sessions_of_members_that_wait_for_
 
 
 def _third_joins_two() -> Consumers:
-    """C1 and C2 got their assignments at 10:00:00, C3 comes at 10:00:02, C1 again at 10:00:03."""
+    """C1 and C2 got their assignments at 10:00:00; C3 joins at 10:00:02, C1 again at 10:00:03."""
     group = _stable(Consumers("0.10.0", THREE), "C1", "C2")
     assert [group.deadline_s(name) for name in ("C1", "C2")] == [10, 20]
     group.at(2)
@@ -243,5 +243,5 @@ def test_the_others_go_on_at_10_00_20_without_the_second_member() -> None:
     assert group.members == ["C1", "C3"]
     assert [group.generation(name) for name in THREE] == [3, 2, 3]
     assert [group.deadline_s(name) for name in ("C1", "C3")] == [30, 60]
-    # It has to come back as a new member.
+    # It has to rejoin as a new member.
     assert group.join("C2").answer.error_code is ErrorCode.UNKNOWN_MEMBER_ID

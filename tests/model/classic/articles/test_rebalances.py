@@ -1,4 +1,4 @@
-"""Article 002: three consumers in one, two and three rebalances, and who is called back how often.
+"""Article 002: three consumers in one, two and three rebalances, and the number of callbacks.
 
 The states are those of Kafka 0.10.0, where a group begins in Stable; the article's AwaitingSync is
 called CompletingRebalance here. A consumer's onPartitionsAssigned is called with each assignment
@@ -28,7 +28,7 @@ def _all_leave(group: Consumers, *names: str) -> None:
 
 def test_three_members_that_join_at_once_rebalance_twice_and_are_called_back_once() -> None:
     group = Consumers("0.10.0")
-    # The third is the first to be handled, and alone it need not wait.
+    # The third request is handled first, and a single member need not wait.
     assert group.join("C3").answer.generation_id == 1
     assert group.broker.state == "CompletingRebalance"
     second, first = group.join("C2"), group.join("C1")
@@ -57,7 +57,7 @@ def test_two_members_that_join_a_stable_group_start_its_second_rebalance() -> No
     group.at(5)
     assert group.heartbeat("C1") is ErrorCode.NONE
     second, third = group.join("C2"), group.join("C3")
-    # From now on the first may not go on with what it has: it has to join again.
+    # From now on the first member cannot use its assignment: it has to rejoin.
     assert group.heartbeat("C1") is ErrorCode.REBALANCE_IN_PROGRESS
     assert [call.answered for call in (second, third)] == [False, False]
     first = group.join("C1")

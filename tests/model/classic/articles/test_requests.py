@@ -22,7 +22,7 @@ def _errors(*calls: Call[JoinGroupResponse] | Call[SyncGroupResponse]) -> list[E
 
 
 def _joined(*names: str) -> Consumers:
-    """They have all joined, the first of them leads, and no assignments have come yet."""
+    """All have joined, the first member leads, and the assignments have not arrived yet."""
     group = Consumers("0.10.0")
     for name in (*names, names[0]):  # the first is in generation 1 alone, and joins again
         group.join(name)
@@ -40,7 +40,7 @@ def _stable(*names: str) -> Consumers:
 
 
 def _joined_again(lost: str) -> Consumers:
-    """Three that were stable have rejoined; one did not get the answer to it."""
+    """Three stable members have rejoined; one did not get the response."""
     group = _stable(*NAMES)
     for name in NAMES:  # the leader begins the rebalance
         group.join(name, lost=name == lost)
@@ -113,7 +113,7 @@ def test_a_sync_before_that_of_the_leader_waits_for_it() -> None:
     second = group.sync("C2")
     assert not second.answered
     first = group.sync("C1", SHARES)
-    # The leader's answers those that have asked so far, and the group is stable.
+    # The leader's SyncGroup answers the parked ones, and the group is Stable.
     assert [call.answer.assignment for call in (first, second)] == [b"0", b"1"]
     assert group.broker.state == "Stable"
     assert group.received("C3") == []
@@ -150,7 +150,7 @@ def test_members_that_wait_for_assignments_rejoin_when_another_leaves() -> None:
     assert group.broker.state == "PreparingRebalance"
     calls = [group.join("C1"), group.join("C2")]
     assert [call.answer.generation_id for call in calls] == [3, 3]
-    # What the leaver would have got is assigned to others.
+    # The assignment of the leaving member goes to others.
     group.sync("C2")
     group.sync("C1", {"C1": b"02", "C2": b"1"})
     assert (group.received("C1"), group.received("C2")) == ([b"02"], [b"1"])
@@ -172,7 +172,7 @@ def test_a_group_is_removed_in_any_state_when_its_last_member_leaves(state: str)
     group.join("C1")
     if state != "CompletingRebalance":
         group.sync("C1")
-    if state == "PreparingRebalance":  # another one has come and gone
+    if state == "PreparingRebalance":  # another member has joined and left
         group.join("C2")
         group.join("C1")
         group.leave("C2")

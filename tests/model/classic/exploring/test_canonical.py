@@ -1,4 +1,4 @@
-"""The canonical form: the same for states that differ in names alone, and for no others."""
+"""The canonical form: equal exactly for states that differ only in names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The explored instances: exact counts, so that no change of the model goes unnoticed."""
+"""Exact counts of the explored instances, so that every change of the model is noticed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What networkx proves about the explored instances."""
+"""Properties of the explored graphs, proved with networkx."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.spaces import every_instance
 
 pytestmark = pytest.mark.untraced
 
-PROFILE = PROFILES["0.10.2"]  # whose instances are small
+PROFILE = PROFILES["0.10.2"]  # its instances are small
 
 
 @pytest.fixture(scope="module")

@@ -27,8 +27,8 @@ PREPARING, COMPLETING = GroupState.PREPARING_REBALANCE, GroupState.COMPLETING_RE
 EMPTY, STABLE, DEAD = GroupState.EMPTY, GroupState.STABLE, GroupState.DEAD
 
 # validPreviousStates as each version of GroupMetadata.scala has it, CompletingRebalance for
-# AwaitingSync, and the state of a new group. How a group comes to be Dead is for unloading, for
-# groups without offsets and, at first, for groups without members.
+# AwaitingSync, and the state of a new group. Transitions to Dead are for unloading, for groups
+# without offsets and, at first, for groups without members.
 OLD: Final[Mapping[GroupState, set[GroupState]]] = {  # 0.10.0.1, line 88
     DEAD: {STABLE, PREPARING, COMPLETING},
     COMPLETING: {PREPARING},

@@ -20,7 +20,7 @@ Step = tuple[int, int]
 
 
 def _space(steps: list[Step]) -> StateSpace:
-    """A space with an edge for each step, whose nodes are numbers and nothing else."""
+    """A space with an edge for each step, whose nodes are numbers."""
     size = 1 + max(map(max, steps))
     edges = tuple(
         tuple(Transition(Advance(n), (), v, ()) for n, (u, v) in enumerate(steps) if u == node)
@@ -40,7 +40,7 @@ def reachable(draw: st.DrawFn) -> list[Step]:
 
 
 def _shortest(steps: list[Step], needed: set[int]) -> int:
-    """The steps of the shortest suite with all that are needed, of all suites that there are."""
+    """The steps of the shortest suite with all needed steps, found by trying all suites."""
     start = (0, frozenset[int]())
     taken = {start: 0}
     queue = deque([start])

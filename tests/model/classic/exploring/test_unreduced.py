@@ -1,4 +1,4 @@
-"""The state space without symmetry: renamed from the reduced one, and what the rules make of it."""
+"""The state space without symmetry: renamed from the reduced one, and explored by the rules."""
 
 from __future__ import annotations
 

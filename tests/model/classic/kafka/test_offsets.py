@@ -17,7 +17,7 @@ from support.scenario import COOPERATIVE, Broker
 
 NONE = ErrorCode.NONE
 OTHER = ("refunds", 0)
-SUBSCRIBED = ("other", 0)  # to what SUBSCRIBED_PROTOCOLS say
+SUBSCRIBED = ("other", 0)  # the topic of SUBSCRIBED_PROTOCOLS
 
 
 @holds("testCommitOffsetWithDefaultGeneration", "testCommitOffsetsAfterGroupIsEmpty")

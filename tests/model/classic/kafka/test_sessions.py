@@ -1,4 +1,4 @@
-"""Heartbeats, and how long a member lives without them."""
+"""Heartbeats, and session timeouts without them."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ def test_static_leader_that_does_not_rejoin_in_time_stays_but_is_not_leader(lead
 
 
 def _only_the_static_leader_is_left() -> tuple[Broker, JoinGroupResponse]:
-    """A rebalance that no member has joined; the session of the static leader goes on."""
+    """A rebalance that no member has joined; the session of the static leader continues."""
     broker = Broker()
     leader, follower = broker.static_pair(session_ms=LONG_MS)
     dynamic = broker.join(session_ms=LONG_MS, protocols=SEVERAL)

@@ -129,7 +129,7 @@ def test_parked_sync_is_fenced_when_another_member_joins_with_its_instance_id() 
     duplicate = broker.join(instance="B", protocols=SEVERAL)
     assert old.answer.error_code is FENCED
     assert (duplicate.answered, broker.state) == (False, "PreparingRebalance")
-    broker.wait(SESSION_MS)  # the leader is silent all the while
+    broker.wait(SESSION_MS)  # the leader sends nothing meanwhile
     back = duplicate.answer
     assert (back.error_code, back.generation_id) == (NONE, 3)
     assert (back.leader, _listed(back)) == (back.member_id, ["B"])
