@@ -83,7 +83,7 @@ class Pool(ThreadPoolExecutor):
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Call a function in a thread."""
-        with held_back():  # else a thread may be started that the pool does not know
+        with held_back():  # otherwise an interrupt may lose a started thread
             future = super().submit(fn, *args, **kwargs)
             self._unfinished.add(future)
             future.add_done_callback(self._unfinished.discard)

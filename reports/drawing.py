@@ -13,7 +13,7 @@ WIDE: Final = frozenset("mwMWOQGCD@%<>#&+=~_—")
 
 
 def shape(parent: Element, tag: str, kind: str = "", text: str = "", **fields: object) -> Element:
-    """Add an element of a class; floats are rounded, and `_` in a name stands for `-`."""
+    """Add an element of a class; floats are rounded, and `_` in a name becomes `-`."""
     written = {"class": kind} if kind else {}
     for name, field in fields.items():
         value = f"{round(field, 1):g}" if isinstance(field, float) else str(field)
@@ -24,7 +24,7 @@ def shape(parent: Element, tag: str, kind: str = "", text: str = "", **fields: o
 
 
 def picture(kind: str, wide: int, high: int, title: str) -> Element:
-    """An SVG element of a page, whose style sheet knows the class."""
+    """An SVG element of a page, whose style sheet has the class."""
     size = {"viewBox": f"0 0 {wide} {high}", "width": f"{wide}", "height": f"{high}"}
     root = Element("svg", {"class": kind, **size, "role": "img"})
     shape(root, "title", text=title)

@@ -285,7 +285,7 @@ the rule.
 
 `groupcheck rules` prints the same in a terminal: one API, one state, one version, or the difference
 between two versions (`groupcheck rules --api JoinGroup --state Stable --diff 2.7 4.1`). It also
-knows the [minor versions](kafka-versions.md#the-profiles), such as 3.9, which are edits of 2.7.
+supports the [minor versions](kafka-versions.md#the-profiles), such as 3.9, which are edits of 2.7.
 
 A behaviour that no version has is one of other implementations: [deviations](deviations.md) are
 edits of these tables.
@@ -302,8 +302,8 @@ The PlusCal text has the same ids, and TLC applies the same rules in the same st
 CONFIRMED: Final = """\
 ## Confirmed on brokers
 
-So many parts of the rules are confirmed. `python bench/confirmed.py -v` lists the others. Most of
-them are about faults that a client cannot cause, such as failed appends, and about the passing of
+The table counts the confirmed parts of the rules. `python bench/confirmed.py -v` lists the others.
+Most of them are about faults that a client cannot cause, such as failed appends, and about passing
 time.
 """
 

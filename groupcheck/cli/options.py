@@ -16,7 +16,7 @@ PORT is the coordinator under test:
   builtin                 groupcheck's own coordinator, of Kafka 2.7 or 4.1
   python:MODULE:FACTORY   a Python object that FACTORY() returns; the module is
                           in the current directory or installed
-  exec:COMMAND            a program that speaks docs/port-protocol.md on its
+  exec:COMMAND            a program that follows docs/port-protocol.md on its
                           standard input and output
   kafka://HOST:PORT[?SETTING=NUMBER&topic=NAME&...]
                           a live broker; the run leaves many small groups, so
@@ -45,7 +45,7 @@ def add_table(
     """Add the options of a table, for example "--out DIR    write the files to DIR".
 
     A line has an option and its help, two spaces or more apart; a line that begins with a space
-    continues the help. An option without a value is a flag. NAME... stands for one or more values,
+    continues the help. An option without a value is a flag. NAME... means one or more values,
     NAME,... for an option that may be repeated. FILE, DIR and PATH are paths.
 
     Args:

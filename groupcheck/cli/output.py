@@ -49,7 +49,7 @@ class BufferedOutput(io.StringIO):
 
 
 class Stopwatch:
-    """Knows when a command started."""
+    """Measures the time since the start of a command."""
 
     def __init__(self) -> None:
         self._started = datetime.now(UTC).isoformat(timespec="seconds")

@@ -127,5 +127,5 @@ def _error_response(request: Request, error: ErrorCode) -> ResponseBody:
 
 
 def marker_error(error: ErrorCode) -> ErrorCode:
-    """The error of a marker: the broker that sends it knows no coordinator, only a leader."""
+    """The error of a marker: its sender handles only errors of a partition's leader."""
     return ErrorCode.NOT_LEADER_OR_FOLLOWER if error is ErrorCode.NOT_COORDINATOR else error

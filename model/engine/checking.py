@@ -21,7 +21,7 @@ class Violation(NamedTuple):
     """A property that does not hold, with a shortest counterexample.
 
     `path` leads from the initial state to the violation. For a temporal property it leads to the
-    `cycle`, which can be repeated for ever; an empty cycle means that nothing happens any more.
+    `cycle`, which can be repeated forever; an empty cycle means that no further step is taken.
     """
 
     property: Invariant | LeadsTo

@@ -74,8 +74,8 @@ class LeadsTo(NamedTuple):
     """A temporal property: every state with `cause` is followed by a state with `effect`.
 
     It is checked under weak fairness: `fair` maps an input to the action it belongs to, or to None
-    if nothing is assumed of it. A behaviour counts only if no such action stays able to change the
-    state for ever without being taken.
+    if nothing is assumed of it. A behaviour counts only if no such action stays enabled forever
+    without being taken.
     """
 
     words: str

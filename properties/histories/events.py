@@ -42,7 +42,7 @@ class Event(NamedTuple):
 
 
 def recording_lines(event: Event, now_ms: int) -> Iterator[str]:
-    """The lines of a recording that stand for an event, if the time before it is `now_ms`."""
+    """The lines of a recording for an event, if the time before it is `now_ms`."""
     if event.at_ms > now_ms:
         yield f'{{"type":"advance","ms":{event.at_ms - now_ms}}}'
     if event.kind in {"hold", "release"}:

@@ -101,7 +101,7 @@ def _found(module: object, path: str, name: str) -> object:
 
 
 def make_port(factory: Factory, name: str | None = None, *, limit_s: float = LIMIT_S) -> object:
-    """Return a new object of the factory; `name` stands for the factory in errors.
+    """Return a new object of the factory; errors contain its `name`.
 
     Raises:
         PortUnavailableError: the factory failed, or the object is not a port.

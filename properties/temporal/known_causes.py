@@ -137,7 +137,7 @@ def _static_member_changes_its_protocols(step: CheckedStep) -> bool:
     },
 )
 def _waits_without_members(step: CheckedStep) -> bool:
-    """The initial delay goes on when its last member is gone; so does a wait for an unused id.
+    """The initial delay continues without members; so does a wait for an unused id.
 
     Until the end, DeleteGroups is answered with NON_EMPTY_GROUP.
     """

@@ -68,7 +68,7 @@ class KafkaPython:
             metadata_max_age_ms=1_000,
             **settings,
         )
-        # Else it may become the leader before it knows a partition of the topic.
+        # Otherwise it may become the leader before it has the topic's partitions.
         self._consumer.partitions_for_topic(topic)
         self._consumer.subscribe([topic])
 

@@ -59,7 +59,7 @@ class Found(NamedTuple):
     needs: Mapping[str, int] = AT_ONCE
 
     def settings(self, profile: str) -> dict[str, int]:
-        """The settings that a broker of a version knows."""
+        """The settings that a broker of a version has."""
         return {name: value for name, value in self.needs.items() if profile != OLDEST}
 
     def broker(self, profile: str) -> str:

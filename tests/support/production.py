@@ -1,6 +1,6 @@
 """The generator of recordings: consumers as in production, with the model as the coordinator.
 
-Each consumer sends a heartbeat every 3 s and a commit every 5 s. Now and then one leaves, stops or
+Each consumer sends a heartbeat every 3 s and a commit every 5 s. Sometimes one leaves, stops or
 joins, and the group rebalances. The model allows the history, because its responses are the
 model's.
 """

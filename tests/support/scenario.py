@@ -59,7 +59,7 @@ def check_implementation() -> None:
 
 
 def _names_another_group(step: Input) -> bool:
-    """Whether a commit creates a group that the oracle, which knows one group id, cannot see."""
+    """Whether a commit creates a group that the oracle, which has one group id, does not track."""
     body = step.body if isinstance(step, Request) else None
     return isinstance(body, kafka.OffsetCommitRequest) and body.group_id != GROUP_ID
 

@@ -50,7 +50,7 @@ def explored_once(
     instance: Instance,
     done: Callable[[int], None] = lambda _states: None,
 ) -> StateSpace:
-    """`space_of`, but for Kafka's rules the space that all tests share."""
+    """`space_of`; for Kafka's rules the space that all tests share."""
     if instance.profile is not PROFILES.get(instance.profile.name):
         return explore(instance, done)
     space = whole(instance)

@@ -66,7 +66,7 @@ class Walked(NamedTuple):
 
 
 def walk(profile: str, seed: int, steps: int) -> Walked:
-    """A walk of so many steps."""
+    """A walk of a number of steps."""
     pick = Random(seed)
     instance = pick.choice(everything(PROFILES[profile], pick.choice((1, 2, 3))))
     run = Run(BuiltinPort(seed), instance.profile, instance.broker)

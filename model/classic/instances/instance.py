@@ -364,7 +364,7 @@ def composed(profile: Profile, members: int, features: frozenset[Feature]) -> In
 
 
 def instances(profile: Profile, members: int) -> dict[str, Instance]:
-    """All instances for so many members; with two they reach every rule."""
+    """All instances for a number of members; with two they reach every rule."""
     return {
         **virtual_time_instances(profile, members),
         **real_clock_instances(profile, members),

@@ -233,7 +233,7 @@ def _no_members(step: Step, _subject: object) -> bool:
 
 
 def _mark_dead(step: Step, _subject: object) -> None:
-    """Remove the group but for its offsets; assignments in flight reach no member."""
+    """Remove the group but keep its offsets; assignments in flight reach no member."""
     group = step.existing
     remove_group(step)
     step.group = Group(GroupState.DEAD, offsets=group.offsets, unstable=group.unstable)

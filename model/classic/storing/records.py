@@ -160,7 +160,7 @@ def record_empty(step: Step) -> None:
 
 
 def record_new(step: Step) -> None:
-    """Append a group that was just created, with nothing but its id."""
+    """Append a group that was just created, with only its id."""
     note_written(step)
     record = GroupRecord(0, None, None, None, ())
     step.append_record(record)

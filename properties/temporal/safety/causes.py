@@ -36,7 +36,7 @@ OFFSETS: Final = OffsetCommitRequest | TxnOffsetCommitRequest | EndTxnRequest
 
 
 def rejected(step: CheckedStep) -> bool:
-    """Whether the response to the request of the step has nothing but errors."""
+    """Whether the response to the request of the step has only errors."""
     errors = errors_of(step)
     return bool(errors) and ErrorCode.NONE not in errors
 

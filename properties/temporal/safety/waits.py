@@ -54,7 +54,7 @@ def _no_rebalance_without_members(group: Group) -> bool:
 def _join_phase_limit(step: CheckedStep) -> bool:
     """A join phase lasts no longer than the largest rebalance timeout of its members.
 
-    The initial delay may be longer. What is left of a join phase falls as time passes.
+    The initial delay may be longer. Its remaining time decreases as time passes.
     """
     timer, old = step.new.join_timer, step.old.join_timer
     if timer is None or not step.before.active:

@@ -68,7 +68,7 @@ def states(profiles: Profiles, *inputs: Given) -> list[str]:
 
 
 def limited(profiles: Profiles, most: int) -> Profiles:
-    """The same versions with groups of so many members at most."""
+    """The same versions with a maximum size of groups."""
     return tuple(p._replace(config=p.config._replace(group_max_size=most)) for p in profiles)
 
 

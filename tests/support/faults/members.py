@@ -109,7 +109,7 @@ class KeepsSessionsOfRemovedMembers(Membership):
 
 @MEMBERS.of("KAFKA-7909", "membership")
 class IgnoresLatePendingIds(Membership):
-    """A join phase goes on after the pending id that it still waited for has expired."""
+    """A join phase continues after the pending id that it still waited for has expired."""
 
     __slots__ = ()
 
