@@ -5,7 +5,7 @@ Subset construction over the model's nondeterminism, independent of the connecti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import NamedTuple
 
@@ -34,6 +34,8 @@ ARRIVAL_SHARE = 0.25
 MISSING_ANSWER = 1_000
 
 DEFAULTS = Config()
+
+Successors = Callable[[Coordinator, Input], list[Outcome]]
 
 
 class Difference(NamedTuple):
@@ -73,11 +75,19 @@ class DivergedError(Exception):
         self.rejection = rejection
 
 
+def _successors_of(profile: Profile, config: Config) -> Successors:
+    return lambda state, given: successors(state, given, profile, config)
+
+
 class Oracle(engine.Oracle[Outcome]):
     """Checks one test, within `tolerances` on a real clock; `states` are the possible states."""
 
     def __init__(
-        self, profile: Profile, broker: Mapping[str, int], tolerances: Tolerances | None = None
+        self,
+        profile: Profile,
+        broker: Mapping[str, int],
+        tolerances: Tolerances | None = None,
+        successors_of: Callable[[Profile, Config], Successors] | None = None,
     ) -> None:
         self.profile = profile
         retention = {"offsets.retention.minutes": profile.config.offsets_retention_minutes}
@@ -85,6 +95,7 @@ class Oracle(engine.Oracle[Outcome]):
         self.config = Config.of({**retention, **broker})._replace(
             timer_late_ms=late_ms, timer_early_ms=min(late_ms, early_ms), keeps_ages=not late_ms
         )
+        self._successors = (successors_of or _successors_of)(profile, self.config)
         super().__init__(Coordinator(log=Log()), self._successors)
         self.names: dict[str, str] = {}  # the port's member ids, and their symbols
         self._symbols: dict[str, str] = {}  # the symbols in use, each mapped to itself
@@ -109,6 +120,17 @@ class Oracle(engine.Oracle[Outcome]):
         if isinstance(given, Request):
             self.requests[given.request_id] = given
         return super().predict(given)
+
+    def follow(self, given: Input, seen: Observation) -> None:
+        """Keep the outcomes of an input that the observation allows.
+
+        Raises:
+            DivergedError: it allows none.
+        """
+        if isinstance(given, Request):
+            self.requests[given.request_id] = given
+        # On a real clock only the elapsed time decides on the outcomes.
+        self.accept(given, [] if self.config.timer_late_ms else super().predict(given), seen)
 
     def accept(self, given: Input, allowed: list[Outcome], seen: Observation) -> None:
         """Keep the outcomes that the observation allows; `allowed` are the predicted ones.
@@ -145,9 +167,6 @@ class Oracle(engine.Oracle[Outcome]):
         other._symbols = dict(self._symbols)  # noqa: SLF001 - of one of its own
         other.requests = dict(self.requests)
         return other
-
-    def _successors(self, state: Coordinator, given: Input) -> list[Outcome]:
-        return successors(state, given, self.profile, self.config)
 
     def _before(self, given: Input, ms: int) -> tuple[Coordinator, ...]:
         """The states in which the port may have been when an input came."""

@@ -83,7 +83,8 @@ class Verification:
         self.schedule = schedule or schedules.usual(source)
         self.profile = EVERY_PROFILE[settings.profile]
         self.known = known
-        self.search = Search(self.profile, tuple(each.edit for each in known))
+        edits = tuple(each.edit for each in known)
+        self.search = Search(self.profile, edits, lambda: self.search_is_over)
         self.result = Result(
             source.spec, settings, self.profile.kafka, tolerances=source.tolerances
         )

@@ -27,7 +27,9 @@ def deviating(profile: Profile, deviations: tuple[Edit, ...]) -> Profile:
     if found is None:
         if len(_EDITED) > MOST_KEPT:
             _EDITED.clear()
-        found = _EDITED[key] = profile.edited(*deviations)
+        *before, last = deviations
+        # Profiles with the same first deviations share what the last one does not change.
+        found = _EDITED[key] = deviating(profile, tuple(before)).edited(last)
     return found
 
 

@@ -19,6 +19,7 @@ from groupcheck.model.engine.rules import Version
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
+from groupcheck.properties.deviations.shared_steps import SharedSteps
 from groupcheck.properties.explored import deviating_space
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
@@ -51,12 +52,12 @@ class ObservedTest(NamedTuple):
         shift = first_generation(model) - self.first_generation
         return (renumbered(given, seen, shift) for given, seen in self.exchanges)
 
-    def allowed_by(self, model: Profile) -> bool:
-        """Whether a model allows the whole test."""
-        oracle = Oracle(model, self.broker, self.tolerances)
+    def allowed_by(self, model: Profile, steps: SharedSteps | None = None) -> bool:
+        """Whether a model allows the whole test; `steps` has the known steps of the model."""
+        oracle = self._oracle(model, steps)
         try:
             for given, seen in self.exchanges_of(model):
-                oracle.accept(given, oracle.predict(given), seen)
+                oracle.follow(given, seen)
         except DivergedError:
             return False
         return True
@@ -71,12 +72,16 @@ class ObservedTest(NamedTuple):
         )
         return {*applied, *beside, *kafka.version.procedures}
 
-    def applied(self, *models: Profile) -> set[str]:
-        """The rules that models may apply, each until it rejects an observation."""
-        return set(chain.from_iterable(map(self._applied, models)))
+    def _oracle(self, model: Profile, steps: SharedSteps | None) -> Oracle:
+        successors_of = None if steps is None else steps.of
+        return Oracle(model, self.broker, self.tolerances, successors_of)
 
-    def _applied(self, model: Profile) -> Iterator[str]:
-        oracle = Oracle(model, self.broker, self.tolerances)
+    def applied(self, *models: Profile, steps: SharedSteps | None = None) -> set[str]:
+        """The rules that models may apply, each until it rejects an observation."""
+        return set(chain.from_iterable(self._applied(each, steps) for each in models))
+
+    def _applied(self, model: Profile, steps: SharedSteps | None) -> Iterator[str]:
+        oracle = self._oracle(model, steps)
         with suppress(DivergedError):
             for given, seen in self.exchanges_of(model):
                 outcomes = oracle.predict(given)

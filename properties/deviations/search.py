@@ -7,10 +7,11 @@ explains that test replaces it; else it is refuted.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from functools import cached_property
 from itertools import chain, combinations, islice
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from groupcheck.model.classic.edits import edits_of
 from groupcheck.model.classic.step import Profile
@@ -39,6 +40,7 @@ from groupcheck.properties.deviations.candidates import (
 )
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import ObservedTest, Shown
+from groupcheck.properties.deviations.shared_steps import SharedSteps
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.sequence import Sequence
 
@@ -48,6 +50,7 @@ MOST_PAIRED: Final = 24  # the edits that are tried in pairs
 MOST_LOST: Final = 2  # other rules; an edit that makes more of them unreachable is wide
 
 Deviations = tuple[Edit, ...]
+T = TypeVar("T")
 
 
 class KnownDeviation(NamedTuple):
@@ -57,15 +60,28 @@ class KnownDeviation(NamedTuple):
     trace: Sequence
 
 
+class _TimeOverError(Exception):
+    """The search has no more time."""
+
+
 class Search:
     """The deviations that the tests of a port show; `adopted` are those found so far."""
 
-    def __init__(self, profile: Profile, adopted: Deviations = ()) -> None:
+    def __init__(
+        self,
+        profile: Profile,
+        adopted: Deviations = (),
+        is_over: Callable[[], bool] = lambda: False,
+    ) -> None:
         self.profile = profile
+        self._is_over = is_over
         self.adopted = adopted
         self.evidence: list[ObservedTest] = []
         self._alternatives: dict[str, list[Edit]] = {}
-        self._unexplained: set[tuple[object, ...]] = set()  # keys of findings, and deviations
+        # The keys of findings, and what was adopted.
+        self._unexplained: set[tuple[object, ...]] = set()
+        self._left: set[frozenset[str]] = set()  # what was adopted before it changed
+        self._steps = SharedSteps(profile)
         self._refuted: set[str] = set()
 
     @cached_property
@@ -78,15 +94,38 @@ class Search:
         """The profile with the deviations."""
         return deviating(self.profile, self.adopted)
 
+    def _allows(self, model: Profile, test: ObservedTest) -> bool:
+        return test.allowed_by(model, self._known_steps())
+
+    def _known_steps(self) -> SharedSteps:
+        model = self.model
+        if self._steps.profile is not model:
+            self._steps = self._steps.after(model)
+        return self._steps
+
     def learn(self, findings: Iterable[Finding], coverages: Iterable[Coverage]) -> bool:
         """Adopt edits that explain these findings, the simplest first; False if none does.
 
         The simple stages are tried on each finding, the shortest first; then the other stages.
+        Observations that contradict each other, as of a port that does not always do the same,
+        never bring back edits that were adopted together before: the search ends.
         """
         before, covered = self.adopted, Shown(coverages, self.profile.version)
+        with suppress(_TimeOverError):
+            self._learn(findings, covered)
+        if self.adopted == before:
+            return False
+        self._left.add(frozenset(map(str, before)))
+        if frozenset(map(str, self.adopted)) in self._left:
+            self.adopted = before
+            return False
+        return True
+
+    def _learn(self, findings: Iterable[Finding], covered: Shown) -> None:
         pending = [finding for finding in findings if finding.failure is None]
         pending.sort(key=lambda each: len(each.exchanges))
         tests = [ObservedTest.of(finding) for finding in pending]
+        before = self.adopted
         # A different numbering hides all other explanations.
         self._number_otherwise(pending, tests, covered)
         self._explain_together(tests, covered)
@@ -95,7 +134,7 @@ class Search:
                 tried = (stages, finding.key, *map(str, self.adopted))
                 if tried in self._unexplained:
                     continue
-                if test.allowed_by(self.model):
+                if self._allows(self.model, test):
                     self._add_evidence(test)
                     continue
                 better = self._replacing(test, covered, stages)
@@ -106,16 +145,22 @@ class Search:
                 else:
                     self._unexplained.add(tried)
         self._refute(tests)
-        return self.adopted != before
+
+    def _in_time(self, edits: Iterable[T]) -> Iterator[T]:
+        """The edits, while there is time to try them."""
+        for edit in edits:
+            if self._is_over():
+                raise _TimeOverError
+            yield edit
 
     def _refute(self, tests: list[ObservedTest]) -> None:
         """Drop each deviation that a test contradicts, if the others explain that test."""
         for test in tests:
-            if test.allowed_by(self.model):
+            if self._allows(self.model, test):
                 continue
             for deviation in self.adopted:
                 model = self._model_of(self.without(deviation))
-                if model and test.allowed_by(model):
+                if model and self._allows(model, test):
                     self.adopted = self.without(deviation)
                     self._refuted.add(str(deviation))
                     break
@@ -147,7 +192,7 @@ class Search:
         while edit := self._shared_by(tests, tried, covered):
             self.adopted = (*self.adopted, edit)
             for test in tests:
-                if test.allowed_by(self.model):
+                if self._allows(self.model, test):
                     self._add_evidence(test)
 
     def _shared_by(
@@ -160,15 +205,13 @@ class Search:
         pending = [
             (test, rules)
             for test, rules in zip(tests, tried, strict=False)
-            if not test.allowed_by(self.model)
+            if not self._allows(self.model, test)
         ]
         explained: dict[Edit, int] = {}
-        for edit in self._edits:
+        for edit in self._in_time(self._edits):
             touched = [test for test, rules in pending if about(edit) in rules]
-            if (
-                len(touched) >= SEVERAL
-                and (number := self._explained((*self.adopted, edit), touched)) >= SEVERAL
-            ):
+            number = self._explained((*self.adopted, edit), touched, SEVERAL)
+            if number >= SEVERAL:
                 explained[edit] = number
         rest = [test for test, _ in pending]
         wide: list[Edit] = []
@@ -184,7 +227,7 @@ class Search:
         """Whether the deviations explain all tests in which the rule of one is applied."""
         model = self._model_of(deviations)
         return model is not None and all(
-            test.allowed_by(model) or about(edit) not in test.applied(model) for test in tests
+            self._allows(model, test) or about(edit) not in test.applied(model) for test in tests
         )
 
     def _add_evidence(self, test: ObservedTest) -> None:
@@ -193,7 +236,7 @@ class Search:
 
     def explains(self, finding: Finding) -> bool:
         """Whether the deviations explain a finding."""
-        return finding.failure is None and ObservedTest.of(finding).allowed_by(self.model)
+        return finding.failure is None and self._allows(self.model, ObservedTest.of(finding))
 
     def without(self, deviation: Edit) -> Deviations:
         """The adopted deviations without this one."""
@@ -229,7 +272,7 @@ class Search:
                 return kept
             if not self._is_shown_by(test, deviation):
                 continue
-            for other in self._instead_of(deviation, stages):
+            for other in self._in_time(self._instead_of(deviation, stages)):
                 if self._explains((*kept, other), test) and not self._is_wide(kept, other, covered):
                     self._alternatives[str(other)] = self._alternatives.get(str(deviation), [])
                     return (*kept, other)
@@ -240,7 +283,9 @@ class Search:
         if about(deviation) not in self.profile.rules:
             return True
         without = self._model_of(self.without(deviation))
-        return without is None or about(deviation) in test.applied(self.model, without)
+        return without is None or about(deviation) in test.applied(
+            self.model, without, steps=self._known_steps()
+        )
 
     def _instead_of(self, deviation: Edit, stages: tuple[Stage, ...]) -> Iterator[Edit]:
         """Other edits that may explain the test that a deviation explains, the simplest first."""
@@ -270,10 +315,12 @@ class Search:
         for stage in stages:
             if stage is Stage.PAIRS:
                 pairs = self._pairs(finding)
-                if pair := next((e for e in pairs if self._may_add(e, (test,), covered)), None):
+                if pair := next(
+                    (e for e in self._in_time(pairs) if self._may_add(e, (test,), covered)), None
+                ):
                     return (*self.adopted, *pair)
                 continue
-            edits = candidates(stage, finding, self._edits, self.model)
+            edits = self._in_time(candidates(stage, finding, self._edits, self.model))
             found = [each for each in edits if self._may_add((each,), (test,), covered)]
             # Of equally simple edits, the one that explains most tests.
             explained = {str(e): self._explained((*self.adopted, e), tests) for e in found}
@@ -312,11 +359,19 @@ class Search:
         model = self._model_of(deviations)
         if model is None:
             return False
-        return all(test.allowed_by(model) for test in (*tests, *self.evidence))
+        return all(self._allows(model, test) for test in (*tests, *self.evidence))
 
-    def _explained(self, deviations: Deviations, tests: list[ObservedTest]) -> int:
-        model = self._model_of(deviations)
-        return 0 if model is None else sum(test.allowed_by(model) for test in tests)
+    def _explained(self, deviations: Deviations, tests: list[ObservedTest], least: int = 1) -> int:
+        """The number of tests that the deviations explain; 0 if it is less than `least`."""
+        model = self._model_of(deviations) if len(tests) >= least else None
+        if model is None:
+            return 0
+        missed = 0
+        for test in tests:  # the shortest first: most edits explain none
+            missed += not self._allows(model, test)
+            if missed > len(tests) - least:
+                return 0
+        return len(tests) - missed
 
     def _model_of(self, deviations: Deviations) -> Profile | None:
         """The profile with these deviations; None if they exclude each other."""

@@ -17,6 +17,7 @@ ARGUMENTS = (
     "--headless",
     "--no-sandbox",
     "--disable-gpu",
+    "--disable-dev-shm-usage",  # small in containers
     "--disable-quic",
     "--no-first-run",
     "--disable-background-networking",
@@ -24,6 +25,8 @@ ARGUMENTS = (
     "--disable-sync",
     "--window-size=1300,1000",
 )
+
+ANSWER_S = 120  # a stalled browser never answers
 
 
 class Browser:
@@ -65,6 +68,8 @@ def browser() -> Iterator[Browser]:
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     service = webdriver.ChromeService(shutil.which("chromedriver"))
     driver = webdriver.Chrome(options=options, service=service)
+    executor: Any = driver.command_executor
+    executor.client_config.timeout = ANSWER_S
     try:
         yield Browser(driver)
     finally:

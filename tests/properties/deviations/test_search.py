@@ -19,7 +19,7 @@ from groupcheck.model.engine.edits import (
 )
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.deviations.deviating import deviating
-from groupcheck.properties.deviations.search import KnownDeviation
+from groupcheck.properties.deviations.search import KnownDeviation, Search
 from groupcheck.properties.explored import virtual
 from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.ports.numbering import NumberedPort
@@ -147,6 +147,14 @@ def test_known_deviations_conform_until_there_is_a_new_one_or_they_are_fixed() -
     assert fixed.conforms
     assert fixed.fixed == (str(OTHER_GENERATION),)
     assert fixed.findings == []
+
+
+def test_search_without_time_adopts_nothing() -> None:
+    findings = _verified(OTHER_GENERATION).findings
+    search = Search(NEW, is_over=lambda: True)
+    assert not search.learn(findings, [])
+    assert search.adopted == ()
+    assert Search(NEW).learn(findings, [])
 
 
 @pytest.mark.slow

@@ -1,0 +1,131 @@
+"""Steps that a profile and its edits have in common: they use no edited part of the rules.
+
+The search tries about a thousand edits on the same tests, and each edit changes one part of the
+rules: a table, a procedure, a behaviour, or the answers of one rule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple, Self, TypeVar
+
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.step import Outcome, Profile
+from groupcheck.model.classic.transition import Input, successors
+from groupcheck.model.engine.rules import Version
+
+T = TypeVar("T")
+Part = tuple[str, str]  # the field of a version, and the name in it
+
+MAPPINGS: Final = ("tables", "procedures", "answers")
+MOST_KEPT: Final = 200_000
+
+
+class _Successors(NamedTuple):
+    outcomes: list[Outcome]
+    used: frozenset[Part]
+
+
+class SharedSteps:
+    """The successors in a profile, with the parts of its rules that each of them used.
+
+    Successors in another profile are the same if they used no part in which the profiles differ.
+    """
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+        self._used: set[Part] = set()
+        self._noting = profile._replace(version=_noting(profile.version, self._used))
+        self._known: dict[tuple[Config, Coordinator, Input], _Successors] = {}
+
+    def after(self, profile: Profile) -> SharedSteps:
+        """The steps of another profile; those that the profiles share are known."""
+        other, changed = SharedSteps(profile), self._changed(profile)
+        kept = (item for item in self._known.items() if changed.isdisjoint(item[1].used))
+        other._known = dict(kept)
+        return other
+
+    def of(self, profile: Profile, config: Config) -> Callable[[Coordinator, Input], list[Outcome]]:
+        """The transition function of a profile, which remembers what it has computed."""
+        changed = self._changed(profile)
+        own: dict[tuple[Coordinator, Input], list[Outcome]] = {}
+
+        def shared(state: Coordinator, given: Input) -> list[Outcome]:
+            found = self._successors(config, state, given)
+            if changed.isdisjoint(found.used):
+                return found.outcomes
+            outcomes = own.get((state, given))
+            if outcomes is None:
+                outcomes = own[state, given] = successors(state, given, profile, config)
+            return outcomes
+
+        return shared
+
+    def _successors(self, config: Config, state: Coordinator, given: Input) -> _Successors:
+        key = config, state, given
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MOST_KEPT:
+                self._known.clear()
+            self._used.clear()
+            outcomes = successors(state, given, self._noting, config)
+            found = self._known[key] = _Successors(outcomes, frozenset(self._used))
+        return found
+
+    def _changed(self, profile: Profile) -> frozenset[Part]:
+        if profile is self.profile:
+            return frozenset()
+        return frozenset(_differences(self.profile.version, profile.version))
+
+
+def _differences(one: Version, other: Version) -> Iterator[Part]:
+    """The parts that two versions do not share."""
+    for field in MAPPINGS:
+        ours, theirs = getattr(one, field), getattr(other, field)
+        for name in ours.keys() | theirs.keys():
+            if ours.get(name) != theirs.get(name):
+                yield field, name
+    for name in one.behaviours ^ other.behaviours:
+        yield "behaviours", name
+
+
+def _noting(version: Version, used: set[Part]) -> Version:
+    """The same version, which notes each part that is used."""
+    return version._replace(
+        tables=_NotingParts(version.tables, "tables", used),
+        procedures=_NotingParts(version.procedures, "procedures", used),
+        answers=_NotingParts(version.answers, "answers", used),
+        behaviours=_NotingNames(version.behaviours, used),
+    )
+
+
+class _NotingParts(dict[str, T]):
+    def __init__(self, parts: Mapping[str, T], field: str, used: set[Part]) -> None:
+        super().__init__(parts)
+        self._field = field
+        self._used = used
+
+    def __bool__(self) -> bool:
+        return True  # the rules ask first, and then look for a part
+
+    def __getitem__(self, name: str) -> T:
+        self._used.add((self._field, name))
+        return super().__getitem__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401 - as of a dict
+        self._used.add((self._field, name))
+        return super().get(name, default)
+
+
+class _NotingNames(frozenset[str]):
+    _used: set[Part]
+
+    def __new__(cls, names: frozenset[str], used: set[Part]) -> Self:
+        self = super().__new__(cls, names)
+        self._used = used
+        return self
+
+    def __contains__(self, name: object) -> bool:
+        self._used.add(("behaviours", str(name)))
+        return super().__contains__(name)
