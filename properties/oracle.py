@@ -75,10 +75,6 @@ class DivergedError(Exception):
         self.rejection = rejection
 
 
-def _successors_of(profile: Profile, config: Config) -> Successors:
-    return lambda state, given: successors(state, given, profile, config)
-
-
 class Oracle(engine.Oracle[Outcome]):
     """Checks one test, within `tolerances` on a real clock; `states` are the possible states."""
 
@@ -95,7 +91,7 @@ class Oracle(engine.Oracle[Outcome]):
         self.config = Config.of({**retention, **broker})._replace(
             timer_late_ms=late_ms, timer_early_ms=min(late_ms, early_ms), keeps_ages=not late_ms
         )
-        self._successors = (successors_of or _successors_of)(profile, self.config)
+        self._known = successors_of and successors_of(profile, self.config)
         super().__init__(Coordinator(log=Log()), self._successors)
         self.names: dict[str, str] = {}  # the port's member ids, and their symbols
         self._symbols: dict[str, str] = {}  # the symbols in use, each mapped to itself
@@ -167,6 +163,11 @@ class Oracle(engine.Oracle[Outcome]):
         other._symbols = dict(self._symbols)  # noqa: SLF001 - of one of its own
         other.requests = dict(self.requests)
         return other
+
+    def _successors(self, state: Coordinator, given: Input) -> list[Outcome]:
+        if self._known is not None:
+            return self._known(state, given)
+        return successors(state, given, self.profile, self.config)
 
     def _before(self, given: Input, ms: int) -> tuple[Coordinator, ...]:
         """The states in which the port may have been when an input came."""

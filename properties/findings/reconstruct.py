@@ -41,7 +41,7 @@ def reconstruct(finding: Finding) -> tuple[Coordinator, tuple[Outcome, ...]]:
 
 def _accept(oracle: Oracle, exchange: Exchange) -> bool:
     try:
-        oracle.accept(exchange.given, oracle.predict(exchange.given), exchange.seen)
+        oracle.follow(exchange.given, exchange.seen)
     except DivergedError:
         return False
     return True

@@ -27,7 +27,7 @@ def explains(finding: Finding, tolerances: Tolerances) -> bool:
         before = oracle.states
         oracle.states = [*before, *(each for state in before for each in _doubled(state))]
         try:
-            oracle.accept(given, oracle.predict(given), seen)
+            oracle.follow(given, seen)
         except DivergedError:
             return False
         left = dict(pair for state in before for pair in _sessions(state))
