@@ -14,8 +14,10 @@ from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.classic.step import Outcome, Profile
 from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine.rules import Version
+from groupcheck.model.vocabulary import Request
 
 T = TypeVar("T")
+Key = tuple[type, Coordinator, Input]
 Part = tuple[str, str]  # the field of a version, and the name in it
 
 MAPPINGS: Final = ("tables", "procedures", "answers")
@@ -36,8 +38,11 @@ class SharedSteps:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self._used: set[Part] = set()
-        self._noting = profile._replace(version=_noting(profile.version, self._used))
-        self._known: dict[tuple[Config, Coordinator, Input], _Successors] = {}
+        # An edited profile may reach states in which Kafka's own rules raise.
+        self._noting = profile._replace(
+            version=_noting(profile.version, self._used), impossible=(Exception,)
+        )
+        self._known: dict[tuple[Config, Key], _Successors] = {}
 
     def after(self, profile: Profile) -> SharedSteps:
         """The steps of another profile; those that the profiles share are known."""
@@ -49,34 +54,40 @@ class SharedSteps:
     def of(self, profile: Profile, config: Config) -> Callable[[Coordinator, Input], list[Outcome]]:
         """The transition function of a profile, which remembers what it has computed."""
         changed = self._changed(profile)
-        own: dict[tuple[Coordinator, Input], list[Outcome]] = {}
+        own: dict[Key, list[Outcome]] = {}
 
         def shared(state: Coordinator, given: Input) -> list[Outcome]:
-            found = self._successors(config, state, given)
+            key = _key(state, given)
+            found = self._successors(config, key)
             if changed.isdisjoint(found.used):
                 return found.outcomes
-            outcomes = own.get((state, given))
+            outcomes = own.get(key)
             if outcomes is None:
-                outcomes = own[state, given] = successors(state, given, profile, config)
+                outcomes = own[key] = successors(state, given, profile, config)
             return outcomes
 
         return shared
 
-    def _successors(self, config: Config, state: Coordinator, given: Input) -> _Successors:
-        key = config, state, given
-        found = self._known.get(key)
+    def _successors(self, config: Config, key: Key) -> _Successors:
+        found = self._known.get((config, key))
         if found is None:
             if len(self._known) >= MOST_KEPT:
                 self._known.clear()
             self._used.clear()
+            _, state, given = key
             outcomes = successors(state, given, self._noting, config)
-            found = self._known[key] = _Successors(outcomes, frozenset(self._used))
+            found = self._known[config, key] = _Successors(outcomes, frozenset(self._used))
         return found
 
     def _changed(self, profile: Profile) -> frozenset[Part]:
         if profile is self.profile:
             return frozenset()
         return frozenset(_differences(self.profile.version, profile.version))
+
+
+def _key(state: Coordinator, given: Input) -> Key:
+    """The key of a step; inputs of two types may be equal, as tuples."""
+    return type(given.body if isinstance(given, Request) else given), state, given
 
 
 def _differences(one: Version, other: Version) -> Iterator[Part]:

@@ -9,6 +9,7 @@ import pytest
 from groupcheck.model.classic.edits import edits_of
 from groupcheck.model.classic.instances.instance import virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.state import Advance
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import successors
 from groupcheck.model.engine.edits import Edit, UnknownPartError
@@ -46,6 +47,9 @@ def test_shared_steps_of_edited_profiles_are_their_own_steps(name: str, adopted:
             state, given = space.nodes[node], random.choice(space.edges[node]).given
             expected = successors(state, given, edited, config)
             assert after(state, given) == expected
+            for there in {outcome.coordinator for outcome in expected}:  # perhaps not Kafka's
+                for then in (Advance(1_000), given):
+                    assert after(there, then) == successors(there, then, edited, config)
             shared += after(state, given) is steps.of(base, config)(state, given)
         if random.random() < 0.1:
             base, steps = edited, steps.after(edited)
