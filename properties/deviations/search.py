@@ -97,6 +97,9 @@ class Search:
     def _allows(self, model: Profile, test: ObservedTest) -> bool:
         return test.allowed_by(model, self._known_steps())
 
+    def _applied(self, test: ObservedTest, *models: Profile) -> set[str]:
+        return test.applied(*models, steps=self._known_steps())
+
     def _known_steps(self) -> SharedSteps:
         model = self.model
         if self._steps.profile is not model:
@@ -112,7 +115,7 @@ class Search:
         """
         before, covered = self.adopted, Shown(coverages, self.profile.version)
         with suppress(_TimeOverError):
-            self._learn(findings, covered)
+            self._learn(findings, covered, before)
         if self.adopted == before:
             return False
         self._left.add(frozenset(map(str, before)))
@@ -121,11 +124,10 @@ class Search:
             return False
         return True
 
-    def _learn(self, findings: Iterable[Finding], covered: Shown) -> None:
+    def _learn(self, findings: Iterable[Finding], covered: Shown, before: Deviations) -> None:
         pending = [finding for finding in findings if finding.failure is None]
         pending.sort(key=lambda each: len(each.exchanges))
         tests = [ObservedTest.of(finding) for finding in pending]
-        before = self.adopted
         # A different numbering hides all other explanations.
         self._number_otherwise(pending, tests, covered)
         self._explain_together(tests, covered)
@@ -227,7 +229,8 @@ class Search:
         """Whether the deviations explain all tests in which the rule of one is applied."""
         model = self._model_of(deviations)
         return model is not None and all(
-            self._allows(model, test) or about(edit) not in test.applied(model) for test in tests
+            self._allows(model, test) or about(edit) not in self._applied(test, model)
+            for test in tests
         )
 
     def _add_evidence(self, test: ObservedTest) -> None:
@@ -283,9 +286,7 @@ class Search:
         if about(deviation) not in self.profile.rules:
             return True
         without = self._model_of(self.without(deviation))
-        return without is None or about(deviation) in test.applied(
-            self.model, without, steps=self._known_steps()
-        )
+        return without is None or about(deviation) in self._applied(test, self.model, without)
 
     def _instead_of(self, deviation: Edit, stages: tuple[Stage, ...]) -> Iterator[Edit]:
         """Other edits that may explain the test that a deviation explains, the simplest first."""
