@@ -159,8 +159,10 @@ def _in_process(settings: Settings, options: argparse.Namespace) -> _Explored:
     action = f"write the graphs to {options.out}"
     try:
         with ending_with_message(UnfitSettingsError, TooManyStatesError, action=action):
-            with limited(options.max_memory, progress), bars:
-                exploration = explore(settings, progress, finish)
+            with bars:
+                exploration = limited(
+                    lambda: explore(settings, progress, finish), options.max_memory, progress
+                )
             if options.out and exploration.witness:
                 files += write_witness(exploration.witness, options.out)
     except OutOfMemoryError as error:

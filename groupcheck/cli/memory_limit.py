@@ -12,7 +12,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 SHARE: Final = 0.8  # of the free memory of the machine; other processes need some, too
 RESERVE: Final = 16  # a command stops when this fraction of its limit is left
@@ -31,6 +31,7 @@ CGROUPS: Final = (
 )
 
 Counter = Callable[[int], None]
+Result = TypeVar("Result")
 
 
 class OutOfMemoryError(Exception):
@@ -57,23 +58,20 @@ class Progress:
         return count
 
 
-@contextlib.contextmanager
-def limited(most: int | None, progress: Progress) -> Iterator[None]:
-    """Limit the memory of the process to `most` bytes; None is `default_limit`.
+def limited(run: Callable[[], Result], most: int | None, progress: Progress) -> Result:
+    """Call `run` with the memory of the process limited to `most` bytes; None is `default_limit`.
 
     Raises:
         OutOfMemoryError: the process needs more.
     """
     most = default_limit() if most is None else most
     if most is None:
-        yield
-        return
+        return run()
     before = resource.getrlimit(resource.RLIMIT_DATA)
     limit = most if before[1] == resource.RLIM_INFINITY else min(most, before[1])
-    resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
     try:
-        with _early_error(limit):
-            yield
+        resource.setrlimit(resource.RLIMIT_DATA, (limit, before[1]))
+        return _with_early_error(run, limit)
     except MemoryError:
         resource.setrlimit(resource.RLIMIT_DATA, before)  # the message needs memory
         states = f"{progress.states:,} states"
@@ -84,18 +82,23 @@ def limited(most: int | None, progress: Progress) -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, before)
 
 
-@contextlib.contextmanager
-def _early_error(most: int) -> Iterator[None]:
-    """Raise a MemoryError a little before `most` bytes are allocated.
+def _with_early_error(run: Callable[[], Result], most: int) -> Result:
+    """Call `run`, and raise a MemoryError a little before `most` bytes are allocated.
 
     When no memory is left, Python may abort without a message. A single allocation that is too
     large is different: Linux rejects it, and memory for the message is left.
+
+    This is no context manager: the signal could arrive when Python enters its `__exit__`, and the
+    error would leave the block with the timer running.
     """
     if threading.current_thread() is not threading.main_thread():
-        yield
-        return
+        return run()
+
+    ended = False
 
     def check(*_: object) -> None:
+        if ended:
+            return
         left = most - max(most // RESERVE, LEAST_RESERVE) - _in_use()
         # The error may be lost, as in a `__del__`: raise it again then.
         again_s = max(left / FASTEST, SHORTEST_INTERVAL_S) if left >= 0 else INTERVAL_AFTER_ERROR_S
@@ -106,11 +109,9 @@ def _early_error(most: int) -> Iterator[None]:
     before = signal.signal(signal.SIGALRM, check)
     try:
         signal.setitimer(signal.ITIMER_REAL, SHORTEST_INTERVAL_S)
-        yield
+        return run()
     finally:
-        signal.signal(
-            signal.SIGALRM, signal.SIG_IGN
-        )  # before the timer stops, so that no signal is left
+        ended = True  # without a call before it: Python handles signals only at calls and loops
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import resource
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -44,14 +47,10 @@ def test_an_exploration_that_needs_more_memory_ends_with_one_line() -> None:
 def test_the_limit_of_before_is_restored() -> None:
     before, progress = resource.getrlimit(resource.RLIMIT_DATA), memory.Progress(_nothing)
     progress("exploring all", None)(7)
-    with (
-        pytest.raises(memory.OutOfMemoryError, match="ran out exploring all, at 7 states"),
-        memory.limited(_own() + 2**26, progress),
-    ):
-        bytearray(2**30)
+    with pytest.raises(memory.OutOfMemoryError, match="ran out exploring all, at 7 states"):
+        memory.limited(lambda: bytearray(2**30), _own() + 2**26, progress)
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
-    with memory.limited(_own() + 2**30, progress):
-        bytearray(2**26)
+    assert len(memory.limited(lambda: bytearray(2**26), _own() + 2**30, progress)) == 2**26
     assert resource.getrlimit(resource.RLIMIT_DATA) == before
 
 
@@ -66,13 +65,29 @@ def test_small_allocations_end_before_the_memory_is_exhausted() -> None:
         finally:
             left.append(most - _own())
 
-    with pytest.raises(memory.OutOfMemoryError), memory.limited(most, memory.Progress(_nothing)):
-        fill()
+    with pytest.raises(memory.OutOfMemoryError):
+        memory.limited(fill, most, memory.Progress(_nothing))
     assert (
         memory.LEAST_RESERVE / 2
         < left[0]
         < max(most // memory.RESERVE, memory.LEAST_RESERVE) + 2**23
     )
+
+
+def test_an_error_at_the_moment_when_the_command_ends_leaves_no_limit_and_no_timer() -> None:
+    before = resource.getrlimit(resource.RLIMIT_DATA), signal.getsignal(signal.SIGALRM)
+    for microseconds in range(600, 1_400, 2):  # the first check is after SHORTEST_INTERVAL_S
+        end = time.perf_counter() + microseconds * 1e-6
+
+        def run(end: float = end) -> None:
+            while time.perf_counter() < end:
+                pass
+
+        # No error if the command is the first to end.
+        with contextlib.suppress(memory.OutOfMemoryError):
+            memory.limited(run, memory.LEAST_RESERVE + _own() // 2, memory.Progress(_nothing))
+        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
+    assert (resource.getrlimit(resource.RLIMIT_DATA), signal.getsignal(signal.SIGALRM)) == before
 
 
 def test_a_phase_without_a_count_keeps_the_states_of_the_phase_before() -> None:
