@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as Several
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.exploring.canonical import rename
@@ -31,8 +31,8 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
 
     Tries shorter traces of the state graphs first: to the state before the last step, and to any
     transition that applies the rule of the finding. Then removes steps, in halves, quarters and one
-    by one, and replaces two steps by one, until every step is needed. Last, shortens an advance of
-    time at the end.
+    by one, and replaces two steps by one, until every step is needed. Last, tries simpler settings
+    and lists, and shortens an advance of time at the end.
     """
     if finding.is_the_end:
         return finding
@@ -47,7 +47,33 @@ def shrink(finding: Finding, trial: Trial, graphs: Several[StateGraph] = ()) -> 
         steps = len(finding.sequence.steps)
         others = (advances_merged(finding.sequence), *shorter_forms(finding.sequence))
         found = trial([other for other in others if len(other.steps) < steps])
+    while found := trial(list(simpler(finding.sequence, graphs))):
+        finding = found
     return trial(list(sooner(finding))) or finding
+
+
+def simpler(sequence: Sequence, graphs: Several[StateGraph] = ()) -> Iterator[Sequence]:
+    """The sequence without a setting of the broker, or without an element of a list of a request.
+
+    The settings of the graphs stay: a broker on a real clock has them, and cannot change them.
+    """
+    kept = {name for graph in graphs for name in graph.space.instance.broker}
+    for left_out in sorted(sequence.broker.keys() - kept) if graphs else ():
+        broker = {name: value for name, value in sequence.broker.items() if name != left_out}
+        yield sequence._replace(broker=broker)
+    for number, step in enumerate(sequence.steps):
+        if isinstance(step, Request):
+            for body in _with_shorter_lists(step.body):
+                steps = (*sequence.steps[:number], step._replace(body=body))
+                yield sequence._replace(steps=(*steps, *sequence.steps[number + 1 :]))
+
+
+def _with_shorter_lists(body: Any) -> Iterator[Any]:  # noqa: ANN401 - a body of any API
+    """The body without one of the elements, for each list that has several."""
+    for field, value in zip(body._fields, body, strict=True):
+        if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) > 1:
+            for number in range(len(value)):
+                yield body._replace(**{field: (*value[:number], *value[number + 1 :])})
 
 
 def _without_unneeded(finding: Finding, trial: Trial) -> Finding:

@@ -134,6 +134,22 @@ def test_removing_a_join_removes_the_steps_with_its_member_id() -> None:
             assert _join(3) in smaller.steps
 
 
+def test_needless_elements_of_lists_and_settings_that_no_graph_has_are_removed() -> None:
+    space = explored_once(virtual_time_instances(PROFILES["2.7"], 1)["membership"])
+    range_, other = Protocol("range", b"one"), Protocol("other", b"")
+    join = kafka.JoinGroupRequest(GROUP_ID, 300_000, 450_000, protocols=(other, range_, other))
+    heartbeat = Request(4, 4, requests.heartbeat("#3", 0))
+    broker = {"group.initial.rebalance.delay.ms": 1_000, "offset.metadata.max.bytes": 0}
+    steps = (Request(3, 3, join), Advance(1_000), heartbeat)
+    finding = replay(Sequence("2.7", broker, steps), TakesOldGenerations())
+    assert finding is not None
+    small = shrink(finding, _trial, [StateGraph(space)]).sequence
+    assert small.broker == {"group.initial.rebalance.delay.ms": 1_000}
+    one_protocol = Request(3, 3, join._replace(protocols=(other,)))
+    assert small.steps == (one_protocol, Advance(1_000), heartbeat)
+    assert shrink(finding, _trial).sequence.broker == broker
+
+
 def test_one_step_replaces_two() -> None:
     asks, joins = _join(1, 7), _join(2, 7)
     joins = joins._replace(body=rename(joins.body, {"": "#1"}, 0))
