@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -202,9 +203,16 @@ def test_the_tables_have_the_documented_schemas(run: Run) -> None:
         )
 
 
+# The default tests have the first and the last: another source and another engine.
+WAYS = list(product(("sources", "events"), ("python", "spark")))
+
+
 @pytest.mark.smoke
+@pytest.mark.parametrize(
+    "ways", [WAYS[:: len(WAYS) - 1], pytest.param(WAYS, marks=pytest.mark.slow)]
+)
 def test_spark_and_this_process_write_the_same_tables(
-    spark: SparkSession, run: Run, tmp_path: Path
+    ways: list[tuple[str, str]], spark: SparkSession, run: Run, tmp_path: Path
 ) -> None:
     """From sources of each kind, read directly and from the tables of `ingest`."""
     sources, events = tmp_path / "sources", tmp_path / "events"
@@ -213,17 +221,17 @@ def test_spark_and_this_process_write_the_same_tables(
     shutil.copytree(HERE / "offsets_topic" / "kafka-2.7", sources / "segments")
     assert main(["ingest", str(sources), "--out", str(events)]) == 0
     tables: list[dict[str, Any]] = []
-    for source in (sources, events):
-        for where in ([], ["--master", "local[2]"]):
-            report = tmp_path / f"report-{len(tables)}"
-            saved = tmp_path / f"{report.name}.json"
-            asked = ["--report", str(report), "--save", str(saved), "--overwrite", *where]
-            assert main(["check", str(source), *asked]) == 1
-            result = read(saved)
-            assert result.runs[0].settings["engine"] == ("spark" if where else "python")
-            found = {name: sorted(map(repr, rows_of(report, name))) for name in CHECKED}
-            counts = msgspec.structs.replace(result.check, read=None) if result.check else None
-            tables.append({**found, "findings of the result": result.findings, "check": counts})
+    for source, engine in ways:
+        report = tmp_path / f"report-{len(tables)}"
+        saved = tmp_path / f"{report.name}.json"
+        asked = ["--report", str(report), "--save", str(saved), "--overwrite"]
+        asked += ["--master", "local[2]"] if engine == "spark" else []
+        assert main(["check", str(tmp_path / source), *asked]) == 1
+        result = read(saved)
+        assert result.runs[0].settings["engine"] == engine
+        found = {name: sorted(map(repr, rows_of(report, name))) for name in CHECKED}
+        counts = msgspec.structs.replace(result.check, read=None) if result.check else None
+        tables.append({**found, "findings of the result": result.findings, "check": counts})
     for other in tables[1:]:
         for name, rows in tables[0].items():
             assert other[name] == rows, name

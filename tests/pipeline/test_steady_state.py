@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from support.economy import few_or_many
 from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
@@ -85,12 +86,13 @@ def spoilt_last(happened: list[Happened], kind: str) -> list[Happened]:
     return [*happened[:at], happened[at]._replace(body=body)]
 
 
+@pytest.mark.parametrize("histories", few_or_many(1, 3))
 @pytest.mark.parametrize("profile", PROFILES)
 @pytest.mark.parametrize("api", ["Heartbeat", "OffsetCommit", "JoinGroup", "SyncGroup"])
 def test_the_recording_of_a_finding_omits_heartbeats_and_commits_that_change_nothing(
-    api: str, profile: str
+    api: str, profile: str, histories: int
 ) -> None:
-    for seed in range(2):
+    for seed in range(histories):
         happened = spoilt_last(Production(Random(seed), profile).go(1_000), api)
         events = as_events(happened, profile)
         same(events)

@@ -22,6 +22,11 @@ def slow_if(slow: Callable[[T], bool], values: Iterable[T]) -> list[Any]:
     return [pytest.param(v, marks=pytest.mark.slow) if slow(v) else v for v in values]
 
 
+def few_or_many(few: int, many: int) -> list[Any]:
+    """How often a test tries something at random: few times by default, many if it may be slow."""
+    return [few, pytest.param(many, marks=pytest.mark.slow)]
+
+
 @contextmanager
 def untraced() -> Iterator[None]:
     """Run without the trace function, and put it back."""

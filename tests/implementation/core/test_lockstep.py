@@ -8,6 +8,7 @@ from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
 from groupcheck.model.classic.instances.instance import instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.reports.finding_text import text_of
+from support.economy import few_or_many
 from support.spaces import explored_once
 from support.walks import Walked, everything, fuzzed, toured
 
@@ -54,8 +55,9 @@ def test_every_transition_of_the_instances_with_one_member_agrees(profile: str, 
     assert walked.steps >= len(space.nodes)
 
 
+@pytest.mark.parametrize("steps", few_or_many(800, 3_000))
 @pytest.mark.parametrize("profile", BUILT_IN)
 @pytest.mark.parametrize("members", [2, 3])
-def test_random_steps_with_every_feature_agree(profile: str, members: int) -> None:
+def test_random_steps_with_every_feature_agree(profile: str, members: int, steps: int) -> None:
     for seed, instance in enumerate(everything(PROFILES[profile], members)):
-        _agree(fuzzed(instance, seed, 3_000))
+        _agree(fuzzed(instance, seed, steps))

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.untraced
 
 CASES, ROWS = cases(), recorded()
 
-LARGE = 500  # states
+LARGE = 300  # states
 RULE_ID = re.compile(r'"([a-z-]+/[a-z-]+)"')
 THREE_GENERATIONS = "2.7 metadata, three generations"
 

@@ -15,6 +15,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.sequence import Sequence
+from support.economy import slow_if
 from support.other_branches import (
     ANSWERS,
     CHOICES,
@@ -37,7 +38,7 @@ def _sequence_of(finding: Finding | None) -> Sequence | None:
     return finding and finding.sequence
 
 
-@pytest.mark.parametrize("choice", CHOICES)
+@pytest.mark.parametrize("choice", slow_if(lambda choice: choice != "by chance", CHOICES))
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 def test_every_choice_that_kafka_leaves_open_is_accepted(profile: str, choice: str) -> None:
     port = OtherBranches(3, (choice,))

@@ -25,6 +25,7 @@ from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.verify import Verification
+from support.economy import few_or_many
 from support.faults import MADE_UP, faulty_port
 from support.model_port import ModelPort
 from support.spaces import explored_once
@@ -168,11 +169,12 @@ def test_walks_beyond_the_explored_instances_accept_a_conforming_port(
     assert len(applied - set(precomputed.space.applied)) > 15
 
 
+@pytest.mark.parametrize("walks", few_or_many(40, 150))
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
-def test_the_builtin_coordinator_conforms_wherever_walks_lead(profile: str) -> None:
+def test_the_builtin_coordinator_conforms_wherever_walks_lead(profile: str, walks: int) -> None:
     port = BuiltinPort(1)
     capabilities = capabilities_of(port, PROFILES[profile])
-    for seed in range(150):
+    for seed in range(walks):
         assert fuzz(port, PROFILES[profile], capabilities, Random(seed), 60).finding is None
 
 

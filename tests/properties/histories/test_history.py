@@ -19,6 +19,7 @@ from groupcheck.properties.histories.history_checker import (
 from groupcheck.properties.histories.history_file import load
 from groupcheck.properties.histories.linearize import Search
 from groupcheck.properties.tolerances import Tolerances
+from support.economy import slow_if
 from support.every_order import explained
 from support.overlapping import Interrupted, Line, Overlapping, spoiled, write
 
@@ -41,7 +42,7 @@ def accepted(lines: list[Line], directory: Path, tolerances: Tolerances = USUAL)
 
 @both_versions
 @pytest.mark.parametrize(("way_ms", "think_ms"), [(8, 10), (20, 3_000), (600, 1_500), (50, 9_000)])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", slow_if(bool, range(3)))
 def test_a_history_with_overlapping_requests_is_accepted(
     profile: str, way_ms: int, think_ms: int, seed: int, tmp_path: Path
 ) -> None:

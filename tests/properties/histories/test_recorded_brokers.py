@@ -18,13 +18,20 @@ CHECKED: Final = (
     PortChecked("kafka:3.9", "3.9", 200, 5_678),
     PortChecked("kafka:4.1", "4.1", 200, 5_942),
 )
+USUAL: Final = ("2.7", "4.1")
 
 
 def _path(port: str) -> Path:
     return RECORDED / f"{port.replace(':', '-')}.jsonl.xz"
 
 
-@pytest.mark.parametrize("expected", CHECKED, ids=[each.port for each in CHECKED])
+EXPECTED: Final = [
+    pytest.param(each, id=each.port, marks=[] if each.profile in USUAL else [pytest.mark.slow])
+    for each in CHECKED
+]
+
+
+@pytest.mark.parametrize("expected", EXPECTED)
 def test_the_model_allows_what_a_broker_answered(expected: PortChecked) -> None:
     checked = check_tests(_path(expected.port))
     assert checked.finding is None

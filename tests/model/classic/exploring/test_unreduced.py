@@ -27,7 +27,7 @@ SPACES = [
     ("2.7", "administration", 2),
     ("2.7", "transactions", 2),
 ]
-LARGE = [*SPACES[-3:], ("4.1", "storing", 2)]
+LARGE = [*SPACES[-3:], *(("4.1", name, 2) for name in ("membership", "storing", "order"))]
 
 
 @pytest.fixture(scope="module", params=slow_if(lambda each: each in LARGE, SPACES), ids=str)
