@@ -68,12 +68,19 @@ def simpler(sequence: Sequence, graphs: Several[StateGraph] = ()) -> Iterator[Se
                 yield sequence._replace(steps=(*steps, *sequence.steps[number + 1 :]))
 
 
-def _with_shorter_lists(body: Any) -> Iterator[Any]:  # noqa: ANN401 - a body of any API
-    """The body without one of the elements, for each list that has several."""
-    for field, value in zip(body._fields, body, strict=True):
-        if isinstance(value, tuple) and not hasattr(value, "_fields") and len(value) > 1:
-            for number in range(len(value)):
-                yield body._replace(**{field: (*value[:number], *value[number + 1 :])})
+def _with_shorter_lists(value: Any) -> Iterator[Any]:  # noqa: ANN401 - any record or field
+    """The value without one of the elements, for each list in it that has several, at any depth."""
+    if hasattr(value, "_fields"):
+        for field, inside in zip(value._fields, value, strict=True):
+            for shorter in _with_shorter_lists(inside):
+                yield value._replace(**{field: shorter})
+    elif isinstance(value, tuple):
+        for number, element in enumerate(value):
+            before, after = value[:number], value[number + 1 :]
+            if before or after:
+                yield (*before, *after)
+            for shorter in _with_shorter_lists(element):
+                yield (*before, shorter, *after)
 
 
 def _without_unneeded(finding: Finding, trial: Trial) -> Finding:

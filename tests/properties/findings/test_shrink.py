@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.classic.exploring.canonical import rename
@@ -15,7 +16,7 @@ from groupcheck.model.engine.minimising import without
 from groupcheck.model.vocabulary import ErrorCode, Protocol, Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.merge_steps import advances_merged, shorter_forms
-from groupcheck.properties.findings.shrink import fair, shrink
+from groupcheck.properties.findings.shrink import fair, shrink, simpler
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
@@ -148,6 +149,23 @@ def test_needless_elements_of_lists_and_settings_that_no_graph_has_are_removed()
     one_protocol = Request(3, 3, join._replace(protocols=(other,)))
     assert small.steps == (one_protocol, Advance(1_000), heartbeat)
     assert shrink(finding, _trial).sequence.broker == broker
+
+
+def test_topics_and_partitions_of_a_commit_are_removed_one_by_one() -> None:
+    partitions = tuple(kafka.OffsetCommitRequestPartition(n, n) for n in range(3))
+    first = kafka.OffsetCommitRequestTopic("first", partitions)
+    other = kafka.OffsetCommitRequestTopic("other", partitions[:1])
+    commit = kafka.OffsetCommitRequest(GROUP_ID, topics=(first, other))
+    candidates = simpler(Sequence("2.7", {}, (Request(1, 7, commit),)))
+    bodies: list[Any] = [getattr(each.steps[0], "body", None) for each in candidates]
+    assert [[len(topic.partitions) for topic in body.topics] for body in bodies] == [
+        [1],
+        [2, 1],
+        [2, 1],
+        [2, 1],
+        [3],
+    ]
+    assert len(set(bodies)) == len(bodies)
 
 
 def test_one_step_replaces_two() -> None:
