@@ -8,7 +8,7 @@ instances, which are explored exhaustively, leave out.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 from typing import ClassVar
@@ -50,7 +50,7 @@ class CoordinatorMachine(RuleBasedStateMachine):
     port: ClassVar[Port]
     profile: ClassVar[Profile]
     capabilities: ClassVar[Capabilities]
-    known: ClassVar[set[tuple[str, ...]]]
+    known: ClassVar[Container[tuple[str, ...]]]
     tally: ClassVar[list[Callable[[int], None]]]
     found: ClassVar[list[Finding]]
     applied: ClassVar[Counter[str]]
@@ -130,7 +130,7 @@ def lockstep(  # noqa: PLR0913 - keyword settings
     examples: int,
     steps: int,
     seed_number: int,
-    known: set[tuple[str, ...]],
+    known: Container[tuple[str, ...]],
     tally: Callable[[int], None],
     applied: Counter[str] | None = None,
 ) -> Finding | None:

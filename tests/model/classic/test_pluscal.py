@@ -14,7 +14,7 @@ import pytest
 
 from groupcheck.model.classic.instances.instance import instances
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.statistics import statistics
 from support import tla, tlc_record
 from support.economy import slow_if
@@ -44,13 +44,6 @@ def _small() -> list[str]:
 
 def _large(name: str) -> bool:
     return name not in ROWS or ROWS[name].distinct > LARGE
-
-
-@pytest.fixture(scope="module", params=slow_if(_large, CASES))
-def case(request: pytest.FixtureRequest) -> tuple[str, StateSpace]:
-    name = request.param
-    assert name in ROWS, STALE
-    return name, explore(CASES[name].instance, symmetry=False)
 
 
 def test_the_specification_contains_the_translation_of_its_algorithm(tmp_path: Path) -> None:
@@ -121,11 +114,11 @@ def test_the_record_is_read_back_unchanged(monkeypatch: pytest.MonkeyPatch, tmp_
     assert tlc_record.FILE.read_text(encoding="utf-8") == text
 
 
-def test_tlc_and_the_explorer_find_the_same_states_by_the_same_actions(
-    case: tuple[str, StateSpace],
-) -> None:
-    name, explored = case
-    row, counted = ROWS[name], statistics(explored)
+@pytest.mark.parametrize("name", slow_if(_large, CASES))
+def test_tlc_and_the_explorer_find_the_same_states_actions_responses_and_rules(name: str) -> None:
+    assert name in ROWS, STALE
+    row, explored = ROWS[name], explore(CASES[name].instance, symmetry=False)
+    counted = statistics(explored)
     assert row.distinct == counted.states
     assert row.generated == counted.generated
     assert row.depth == counted.depth + 1  # TLC counts states, not steps
@@ -134,19 +127,9 @@ def test_tlc_and_the_explorer_find_the_same_states_by_the_same_actions(
     assert row.out_degree == (round(counted.discovered.mean), counted.discovered.least)
     if not CASES[name].counted:
         assert row.states == digest(explored.nodes)
-
-
-UNCOUNTED = [name for name, case in CASES.items() if not case.counted]
-
-
-@pytest.mark.parametrize("case", slow_if(_large, UNCOUNTED), indirect=True)
-def test_tlc_and_the_explorer_give_the_same_responses_by_the_same_rules(
-    case: tuple[str, StateSpace],
-) -> None:
-    name, explored = case
-    found = observed(explored)
-    assert ROWS[name].observed == len(found)
-    assert ROWS[name].observations == digest(found)
+        found = observed(explored)
+        assert row.observed == len(found)
+        assert row.observations == digest(found)
 
 
 @pytest.mark.slow
