@@ -62,10 +62,9 @@ def simpler(sequence: Sequence, graphs: Several[StateGraph] = ()) -> Iterator[Se
         broker = {name: value for name, value in sequence.broker.items() if name != left_out}
         yield sequence._replace(broker=broker)
     for number, step in enumerate(sequence.steps):
-        if isinstance(step, Request):
-            for body in _with_shorter_lists(step.body):
-                steps = (*sequence.steps[:number], step._replace(body=body))
-                yield sequence._replace(steps=(*steps, *sequence.steps[number + 1 :]))
+        before, after = sequence.steps[:number], sequence.steps[number + 1 :]
+        for shorter in _with_shorter_lists(step):
+            yield sequence._replace(steps=(*before, shorter, *after))
 
 
 def _with_shorter_lists(value: Any) -> Iterator[Any]:  # noqa: ANN401 - any record or field

@@ -8,6 +8,7 @@ from typing import Final
 import pytest
 
 from groupcheck.properties.histories.recorded_tests import PortChecked, check_tests
+from support.economy import slow_if
 from support.marked_tests import ROOT
 
 RECORDED: Final = ROOT / "tests" / "recorded"
@@ -25,13 +26,11 @@ def _path(port: str) -> Path:
     return RECORDED / f"{port.replace(':', '-')}.jsonl.xz"
 
 
-EXPECTED: Final = [
-    pytest.param(each, id=each.port, marks=[] if each.profile in USUAL else [pytest.mark.slow])
-    for each in CHECKED
-]
-
-
-@pytest.mark.parametrize("expected", EXPECTED)
+@pytest.mark.parametrize(
+    "expected",
+    slow_if(lambda each: each.profile not in USUAL, CHECKED),
+    ids=[each.port for each in CHECKED],
+)
 def test_the_model_allows_what_a_broker_answered(expected: PortChecked) -> None:
     checked = check_tests(_path(expected.port))
     assert checked.finding is None
