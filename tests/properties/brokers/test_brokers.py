@@ -119,8 +119,8 @@ def _verified(source: PortSource) -> Result:
     return result
 
 
-def _in_a_minute(source: PortSource) -> Settings:
-    return Settings(source.profile or "", examples=SEQUENCES, steps=30, time_s=60)
+def _in_time(source: PortSource, time_s: int) -> Settings:
+    return Settings(source.profile or "", examples=SEQUENCES, steps=30, time_s=time_s)
 
 
 def _older_leader(source: PortSource) -> Sequence:
@@ -156,7 +156,7 @@ def test_kafka_conforms_to_its_own_version(spec: str) -> None:
 @needs_broker("kfake")
 def test_kafka_has_none_of_the_findings_of_kfake() -> None:
     with _started("kfake") as source:
-        result = Verification(source, _in_a_minute(source)).run()
+        result = Verification(source, _in_time(source, 60)).run()
     assert result.ended_early == ""
     assert result.assumed_defaults == ["offset.metadata.max.bytes=4096"]
     assert result.findings
@@ -179,10 +179,11 @@ def test_broker_with_many_differences_is_verified_in_its_time(
     spec: str, unsupported: list[str], assumed: int
 ) -> None:
     with _started(spec, Tolerances(answer_ms=1_000)) as source:
-        result = Verification(source, _in_a_minute(source)).run()
+        # A busy machine does not ask for what is not supported within the first minute.
+        result = Verification(source, _in_time(source, 150)).run()
     assert result.ended_early == ""
     assert len(result.findings) > 5
-    assert {*result.unsupported} <= {*unsupported}  # a slow machine does not try all in its time
+    assert sorted(result.unsupported) == unsupported
     assert len(result.assumed_defaults) == assumed
 
 
