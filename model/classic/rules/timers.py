@@ -15,7 +15,7 @@ from groupcheck.model.classic.rules.rebalance import (
     maybe_prepare_rebalance,
 )
 from groupcheck.model.classic.sources import at
-from groupcheck.model.classic.state import Coordinator, Member, Pending
+from groupcheck.model.classic.state import Coordinator, Group, Member, Pending
 from groupcheck.model.classic.step import Step
 from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, single, table
 
@@ -85,11 +85,13 @@ def _advance(step: Step, left_ms: int) -> None:
         if may_wait and step.choose(Choice.TIMER_SLACK, [False, True]):
             break
         elapsed_ms = min(max(deadline_ms, 0), left_ms)
+        group = step.group
         elapse(step, elapsed_ms)
         left_ms -= elapsed_ms
         timer = step.choose(Choice.TIMERS_DUE_TOGETHER, timers)
         alone_before = (step.group, step.removed_group_join_ms) if len(timers) == 1 else None
         timer.fire(step)
+        left_ms -= _skip_restarts(step, group, timer, left_ms)
         fired = 0 if elapsed_ms else fired + 1
         if fired == MOST_FIRED:
             most = fired + MOST_EACH * len(timers)
@@ -97,6 +99,26 @@ def _advance(step: Step, left_ms: int) -> None:
             msg = f"no rule ends this without time passing: {timer.table.name}"
             raise EndlessTimersError(msg)
     elapse(step, left_ms)
+
+
+def _skip_restarts(step: Step, before: Group | None, timer: Timer, within_ms: int) -> int:
+    """Skip join phases that only begin again, as no other timer runs; returns how long, in ms.
+
+    A group whose members are all static, or that has none, may restart a phase of 1 ms for as long
+    as time passes.
+    """
+    group, config = step.group, step.config
+    if timer.table is not JOIN_TIMER or not group or not before or not group.join_timer:
+        return 0
+    if config.timer_late_ms or config.timer_early_ms or step.removed_group_join_ms is not None:
+        return 0
+    if group.join_timer.left_ms > within_ms or retention.ageless(group) != retention.ageless(
+        before
+    ):
+        return 0
+    skipped_ms = within_ms - within_ms % group.join_timer.left_ms
+    retention.elapse(step, skipped_ms)
+    return skipped_ms
 
 
 def due_next(state: Coordinator | Step, within_ms: int) -> list[Timer]:

@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 
+from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.rules.timers import EndlessTimersError
-from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.state import Advance, Coordinator, Group, JoinTimer
+from groupcheck.model.classic.transition import successors
 from groupcheck.model.engine.edits import (
     ANY,
     AddGuard,
@@ -32,7 +34,7 @@ from groupcheck.model.engine.edits import (
     table_of,
 )
 from groupcheck.model.engine.rules import Effect, Guard, Version, VersionRule
-from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.model.vocabulary import ErrorCode, GroupState
 from support.requests import join
 from support.scenario import ends
 
@@ -245,3 +247,17 @@ def test_a_timer_that_no_rule_ends_raises_one_line_that_names_it() -> None:
     assert str(raised.value) == (
         "no rule ends this without time passing: The timer of the join phase fires"
     )
+
+
+def test_a_join_phase_that_restarts_alone_is_skipped_to_the_same_state_at_once() -> None:
+    leader_absent = "the leader, a static member, has not rejoined"
+    profile = PROFILES["2.7"].of(DropGuard("rebalance/no-member-rejoined", leader_absent)(NEW))
+    preparing = Group(GroupState.PREPARING_REBALANCE, generation_id=3, join_timer=JoinTimer(7))
+    for ms in (6, 7, 8, 9, 49, 50, 10**9):
+        (outcome,) = successors(Coordinator(preparing), Advance(ms), profile, Config())
+        step_by_step = Coordinator(preparing)
+        for _ in range(min(ms, 50)):
+            (each,) = successors(step_by_step, Advance(1), profile, Config())
+            step_by_step = each.coordinator
+        assert outcome.coordinator == step_by_step
+        assert len(outcome.applied) < 10
