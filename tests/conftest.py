@@ -42,7 +42,7 @@ for number, handler in (
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 DESELECTED = pytest.StashKey[int]()
-EXPENSIVE = ("slow", "spark", "external")
+EXPENSIVE = ("slow", "spark", "external", "exhaustive")
 
 
 @pytest.fixture(scope="session", autouse=True)

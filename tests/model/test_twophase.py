@@ -18,6 +18,7 @@ from groupcheck.model.engine.trace import inputs_to
 from groupcheck.model.twophase.specification import COMMIT_REACHES_ALL, CONSISTENT, TwoPhase
 from support import tla
 from support.documented import SavedFile, contents
+from support.economy import exhaustive_if
 from support.marked_tests import ROOT
 
 FOLDER: Final = ROOT / "model" / "twophase"
@@ -30,7 +31,6 @@ TLC: Final = {
     6: (50_816, 402_306, 20),
     7: (296_448, 2_744_706, 23),
 }
-SLOW: Final = {6, 7}  # resource managers: six take 7 s, seven a minute
 
 
 @pytest.fixture(scope="module")
@@ -48,9 +48,8 @@ def ports() -> dict[str, Any]:
     return names
 
 
-@pytest.mark.parametrize(
-    "managers", [pytest.param(n, marks=[pytest.mark.slow] if n in SLOW else []) for n in TLC]
-)
+# Six take 7 s, seven a minute.
+@pytest.mark.parametrize("managers", exhaustive_if(lambda n: n == 7, TLC, slow=lambda n: n == 6))
 def test_the_engine_finds_the_states_the_transitions_and_the_depth_that_tlc_finds(
     managers: int,
 ) -> None:

@@ -22,6 +22,20 @@ def slow_if(slow: Callable[[T], bool], values: Iterable[T]) -> list[Any]:
     return [pytest.param(v, marks=pytest.mark.slow) if slow(v) else v for v in values]
 
 
+def exhaustive_if(
+    exhaustive: Callable[[T], bool],
+    values: Iterable[T],
+    slow: Callable[[T], bool] = lambda _value: False,
+) -> list[Any]:
+    """Parameters of a test; the largest have the mark `exhaustive`, others may have `slow`."""
+    mark = pytest.mark.exhaustive
+    rest = slow_if(lambda v: slow(v) and not exhaustive(v), values := list(values))
+    return [
+        pytest.param(v, marks=mark) if exhaustive(v) else r
+        for v, r in zip(values, rest, strict=True)
+    ]
+
+
 def few_or_many(few: int, many: int) -> list[Any]:
     """How often a test tries something at random: few times by default, many if it may be slow."""
     return [few, pytest.param(many, marks=pytest.mark.slow)]

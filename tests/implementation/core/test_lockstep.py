@@ -8,7 +8,7 @@ from groupcheck.implementation.core.profiles import PROFILES as BUILT_IN
 from groupcheck.model.classic.instances.instance import instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.reports.finding_text import text_of
-from support.economy import few_or_many
+from support.economy import exhaustive_if, few_or_many
 from support.spaces import explored_once
 from support.walks import Walked, everything, fuzzed, toured
 
@@ -33,12 +33,15 @@ SLOW = {
     "storing",
     "transactions",
 }
-SMALL = [
-    pytest.param(profile, name, marks=[pytest.mark.slow] if name in SLOW else [])
-    for profile in BUILT_IN
-    for name in instances(PROFILES[profile], 1)
-    if name not in LARGE
-]
+SMALL = exhaustive_if(
+    lambda key: key[1] in SLOW,
+    [
+        (profile, name)
+        for profile in BUILT_IN
+        for name in instances(PROFILES[profile], 1)
+        if name not in LARGE
+    ],
+)
 
 
 def _agree(walked: Walked) -> None:
@@ -46,9 +49,10 @@ def _agree(walked: Walked) -> None:
         pytest.fail(text_of(walked.finding))
 
 
-@pytest.mark.parametrize(("profile", "name"), SMALL)
+@pytest.mark.parametrize("key", SMALL, ids=" ".join)
 @pytest.mark.untraced
-def test_every_transition_of_the_instances_with_one_member_agrees(profile: str, name: str) -> None:
+def test_every_transition_of_the_instances_with_one_member_agrees(key: tuple[str, str]) -> None:
+    profile, name = key
     space = explored_once(instances(PROFILES[profile], 1)[name])
     walked = toured(space)
     _agree(walked)

@@ -17,7 +17,7 @@ from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.statistics import statistics
 from support import tla, tlc_record
-from support.economy import slow_if
+from support.economy import exhaustive_if
 from support.tla_as_model import observed
 from support.tlc_record import STALE, cases, checked, code, digest, recorded
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.untraced
 
 CASES, ROWS = cases(), recorded()
 
-LARGE = 300  # states
+LARGE, LARGEST = 300, 1_000  # states
 RULE_ID = re.compile(r'"([a-z-]+/[a-z-]+)"')
 THREE_GENERATIONS = "2.7 metadata, three generations"
 
@@ -44,6 +44,10 @@ def _small() -> list[str]:
 
 def _large(name: str) -> bool:
     return name not in ROWS or ROWS[name].distinct > LARGE
+
+
+def _largest(name: str) -> bool:
+    return name in ROWS and ROWS[name].distinct > LARGEST
 
 
 def test_the_specification_contains_the_translation_of_its_algorithm(tmp_path: Path) -> None:
@@ -114,7 +118,7 @@ def test_the_record_is_read_back_unchanged(monkeypatch: pytest.MonkeyPatch, tmp_
     assert tlc_record.FILE.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("name", slow_if(_large, CASES))
+@pytest.mark.parametrize("name", exhaustive_if(_largest, CASES, slow=_large))
 def test_tlc_and_the_explorer_find_the_same_states_actions_responses_and_rules(name: str) -> None:
     assert name in ROWS, STALE
     row, explored = ROWS[name], explore(CASES[name].instance, symmetry=False)

@@ -39,7 +39,7 @@ from groupcheck.model.vocabulary import ErrorCode, GroupState, MemberIdentity, P
 from groupcheck.properties.temporal import liveness, safety
 from groupcheck.properties.temporal.known_violations import KNOWN_VIOLATIONS
 from groupcheck.properties.temporal.property import Violation
-from support.economy import slow_if
+from support.economy import exhaustive_if
 from support.edits import replace_effect
 from support.spaces import explored_once, whole, within
 from support.tlc_record import recorded
@@ -158,11 +158,16 @@ def _is_large(key: tuple[str, str]) -> bool:
     return SIZES[" ".join(key)] > 250
 
 
+def _is_largest(key: tuple[str, str]) -> bool:
+    return SIZES[" ".join(key)] > 1_000
+
+
 @pytest.mark.parametrize(
     "key",
-    slow_if(
-        _is_large,
+    exhaustive_if(
+        _is_largest,
         [(profile, name) for profile in PROFILES for name in instances(PROFILES[profile], 2)],
+        slow=_is_large,
     ),
     ids=" ".join,
 )
@@ -182,7 +187,7 @@ def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(
 
 @pytest.mark.parametrize(
     "key",
-    slow_if(
+    exhaustive_if(
         lambda key: key in {("2.7", 3), ("4.1", 3)},
         [(profile, members) for profile in PROFILES for members in (1, 3)],
     ),

@@ -18,7 +18,7 @@ from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.rules import VersionRule
-from support.economy import slow_if
+from support.economy import exhaustive_if
 from support.spaces import exploration as explored
 from support.spaces import whole
 
@@ -36,7 +36,7 @@ def exploration() -> Exploration:
     return explored(OLD.name)
 
 
-@pytest.mark.parametrize("profile", slow_if(lambda name: name in {"2.7", "4.1"}, PROFILES))
+@pytest.mark.parametrize("profile", exhaustive_if(lambda name: name in {"2.7", "4.1"}, PROFILES))
 def test_the_model_has_no_errors(profile: str) -> None:
     found = explored(profile)
     assert found.errors == []

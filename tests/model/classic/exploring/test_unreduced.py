@@ -16,7 +16,7 @@ from groupcheck.model.classic.state import Coordinator, Group
 from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.vocabulary import Response
-from support.economy import slow_if
+from support.economy import exhaustive_if
 
 pytestmark = pytest.mark.untraced
 
@@ -30,7 +30,7 @@ SPACES = [
 LARGE = [*SPACES[-3:], *(("4.1", name, 2) for name in ("membership", "storing", "order"))]
 
 
-@pytest.fixture(scope="module", params=slow_if(lambda each: each in LARGE, SPACES), ids=str)
+@pytest.fixture(scope="module", params=exhaustive_if(lambda each: each in LARGE, SPACES), ids=str)
 def space(request: pytest.FixtureRequest) -> StateSpace:
     version, name, members = request.param
     profile = PROFILES[version]

@@ -1,0 +1,63 @@
+"""Run the exhaustive tests and record it: `python tests/support/record_exhaustive.py [--jobs N]`.
+
+They check every large model instance, which takes 25 minutes of one core and depends on the rules
+alone. They run after a change of these, not in every CI run: a test compares the recorded digest
+of the sources. If a test fails, nothing is recorded.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+ROOT: Final = Path(__file__).parents[2]
+FILE: Final = ROOT / "tests" / "model" / "exhaustive.txt"
+MARK: Final = "exhaustive"
+# What the results of these tests depend on, beside the tests themselves.
+PACKAGES: Final = ("model", "implementation/core", "properties/temporal")
+STALE: Final = "the rules have changed: run python tests/support/record_exhaustive.py"
+
+
+def _sources() -> Iterator[Path]:
+    for package in PACKAGES:
+        yield from (ROOT / package).rglob("*.py")
+    for test in (ROOT / "tests").rglob("test_*.py"):
+        if f"{MARK}_if" in test.read_text(encoding="utf-8"):
+            yield test
+
+
+def digest() -> str:
+    """The digest of the sources, without comments on lines of their own."""
+    found = hashlib.sha256()
+    for file in sorted(_sources()):
+        lines = file.read_text(encoding="utf-8").splitlines()
+        code = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+        found.update("\n".join([file.relative_to(ROOT).as_posix(), *code, ""]).encode())
+    return found.hexdigest()[:32]
+
+
+def recorded() -> str:
+    """The digest of the sources that these tests last passed with."""
+    return FILE.read_text(encoding="utf-8").strip()
+
+
+def main() -> int:
+    """Run them; the status is that of pytest."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
+    options = parser.parse_args()
+    sources = digest()
+    command = [sys.executable, "-m", "pytest", "-n", str(options.jobs), "--dist", "worksteal"]
+    status = subprocess.run([*command, "-m", MARK], cwd=ROOT, check=False).returncode
+    if status == 0:
+        FILE.write_text(f"{sources}\n", encoding="utf-8")
+    return status
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
