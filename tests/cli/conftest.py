@@ -9,10 +9,12 @@ from typing import Final, NamedTuple
 
 import pytest
 
+from groupcheck.cache import cache_folder
 from groupcheck.cli import main
 from support.progress import without_progress
 
 TESTS: Final = Path(__file__).parent.parent
+CACHE: Final = cache_folder().parent
 
 
 class Done(NamedTuple):
@@ -65,6 +67,8 @@ def repository(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> py
     """The repository of a port's author; its tests can import the tests of this one."""
     monkeypatch.setenv("PYTHONPATH", str(TESTS))
     monkeypatch.setenv("PYTEST_ADDOPTS", "-p no:cacheprovider")
+    # Not in the home folder of the pytester, where each command would explore every instance again.
+    monkeypatch.setenv("XDG_CACHE_HOME", str(CACHE))
     return pytester
 
 

@@ -13,15 +13,15 @@ from groupcheck.properties.coverage.kind import Kind
 from groupcheck.reports.record_file import read
 
 QUICK = ("--groupcheck-members=1", "--groupcheck-examples=10", "--groupcheck-walks=20")
-FAULTY = "python:support.faulty_python_port:make"
-FOLLOWERS = (
-    "--groupcheck-members=2",
+FAULTY = "python:support.faulty_python_port:make_unstable"
+SHOWN = (
+    "--groupcheck-members=1",
     "--groupcheck-examples=0",
     "--groupcheck-walks=0",
     "-k",
-    "delay",
+    "alive",
 )
-FOLLOWER_SEES_MEMBERS = "8d44188c"  # the finding of the picture in the README
+UNSTABLE = "c8923b15"  # its finding
 
 
 def run(repository: pytest.Pytester, *arguments: str) -> pytest.RunResult:
@@ -67,19 +67,19 @@ def test_the_result_with_xdist_is_the_same(repository: pytest.Pytester) -> None:
 
 @pytest.mark.slow
 def test_a_failing_test_prints_the_finding_without_a_traceback(repository: pytest.Pytester) -> None:
-    result = run(repository, f"--groupcheck-port={FAULTY}", "--junit-xml=junit.xml", *FOLLOWERS)
+    result = run(repository, f"--groupcheck-port={FAULTY}", "--junit-xml=junit.xml", *SHOWN)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
         [
-            f"Finding {FOLLOWER_SEES_MEMBERS}: differs from Apache Kafka 2.7.2: *",
-            "*[[]GroupCoordinator.scala:1208]",
-            f"finding    {FOLLOWER_SEES_MEMBERS} *",
+            f"Finding {UNSTABLE}: differs from Apache Kafka 2.7.2: *",
+            "*[[]GroupCoordinator.scala:643]",
+            f"finding    {UNSTABLE} *",
         ]
     )
     result.stdout.no_fnmatch_line("*pytest_plugin/suite.py*")
     suites = ET.parse(repository.path / "junit.xml")  # noqa: S314 - pytest wrote it
     ids = suites.findall(".//property[@name='groupcheck_finding']")
-    assert [each.get("value") for each in ids] == [FOLLOWER_SEES_MEMBERS]
+    assert [each.get("value") for each in ids] == [UNSTABLE]
 
 
 @pytest.mark.slow
@@ -87,18 +87,15 @@ def test_findings_are_written_to_the_report_directory(repository: pytest.Pyteste
     old = repository.path / "found" / "finding_00000000.txt"
     old.parent.mkdir()
     old.touch()
-    done = run(repository, f"--groupcheck-port={FAULTY}", "--groupcheck-report=found", *FOLLOWERS)
+    done = run(repository, f"--groupcheck-port={FAULTY}", "--groupcheck-report=found", *SHOWN)
     assert {path.name for path in old.parent.iterdir()} == {
-        f"finding_{FOLLOWER_SEES_MEMBERS}.txt",
-        *(
-            f"finding_{FOLLOWER_SEES_MEMBERS}.{kind}"
-            for kind in ("jsonl", "itf.json", "mmd", "svg")
-        ),
-        f"test_finding_{FOLLOWER_SEES_MEMBERS}.py",
+        f"finding_{UNSTABLE}.txt",
+        *(f"finding_{UNSTABLE}.{kind}" for kind in ("jsonl", "itf.json", "mmd", "svg")),
+        f"test_finding_{UNSTABLE}.py",
         "result.json",
     }
     saved = read(old.parent)
-    assert [finding.id for finding in saved.findings] == [FOLLOWER_SEES_MEMBERS]
+    assert [finding.id for finding in saved.findings] == [UNSTABLE]
     assert (saved.command, saved.conforms, len(saved.runs)) == ("verify", False, 1)
     asked = [kind for each in saved.instances for kind in each.outcomes if kind != Kind.NOT_ASKED]
     covered = f"covered    {saved.covered:,} of {len(asked):,} transitions *"
@@ -115,13 +112,13 @@ def test_an_expected_finding_is_an_xfail_with_its_reason(repository: pytest.Pyte
         f"""
         [pytest]
         groupcheck_port = {FAULTY}
-        groupcheck_expected = {FOLLOWER_SEES_MEMBERS} our clients like it
+        groupcheck_expected = {UNSTABLE} our clients wait
         """
     )
-    result = run(repository, "-rx", *FOLLOWERS)
+    result = run(repository, "-rx", *SHOWN)
     assert result.ret == 0
     result.stdout.fnmatch_lines(
-        [f"finding    {FOLLOWER_SEES_MEMBERS} *(expected: our *", "XFAIL *our clients like it*"]
+        [f"finding    {UNSTABLE} *(expected: our *", "XFAIL *our clients wait*"]
     )
 
 
@@ -140,17 +137,17 @@ def test_a_fixture_can_return_the_port(repository: pytest.Pytester) -> None:
     repository.makeconftest(
         """
         import pytest
-        from support.faulty_python_port import FaultyPythonPort
+        from support.faulty_python_port import make_unstable
 
         @pytest.fixture(scope="session")
         def groupcheck_port():
-            return FaultyPythonPort
+            return make_unstable
         """
     )
-    result = run(repository, "--groupcheck", *FOLLOWERS)
+    result = run(repository, "--groupcheck", *SHOWN)
     assert result.ret == 1
     result.stdout.fnmatch_lines(
-        ["port       python:support.faulty_python_port:FaultyPythonPort, checked against *"]
+        ["port       python:support.faulty_python_port:make_unstable, checked against *"]
     )
 
 
@@ -248,8 +245,8 @@ def test_last_failed_selects_the_tests_that_failed(
     repository: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("PYTEST_ADDOPTS")
-    run(repository, f"--groupcheck-port={FAULTY}", *FOLLOWERS)
-    result = run(repository, f"--groupcheck-port={FAULTY}", "--lf", *FOLLOWERS)
+    run(repository, f"--groupcheck-port={FAULTY}", *SHOWN)
+    result = run(repository, f"--groupcheck-port={FAULTY}", "--lf", *SHOWN)
     assert result.parseoutcomes().get("failed", 0) > 0
     assert "passed" not in result.parseoutcomes()
 

@@ -15,3 +15,8 @@ class FaultyPythonPort(ObjectPort):
 
 def make() -> FaultyPythonPort:
     return FaultyPythonPort()
+
+
+def make_unstable() -> FaultyPythonPort:
+    """Make a port with a fault that one member shows: it is found in seconds."""
+    return FaultyPythonPort("KAFKA-10134")

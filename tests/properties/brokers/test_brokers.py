@@ -120,7 +120,8 @@ def _verified(source: PortSource) -> Result:
 
 
 def _in_time(source: PortSource, time_s: int) -> Settings:
-    return Settings(source.profile or "", examples=SEQUENCES, steps=30, time_s=time_s)
+    profile = source.profile or ""
+    return Settings(profile, members=1, examples=SEQUENCES, steps=30, time_s=time_s)
 
 
 def _older_leader(source: PortSource) -> Sequence:
