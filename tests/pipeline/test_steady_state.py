@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+from itertools import product
 from random import Random
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from support.economy import few_or_many
 from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
@@ -27,6 +27,7 @@ from support.production import VERSIONS, Happened, Production  # noqa: E402
 from support.replayed import Rows, all_rows, as_events, at_once, one_by_one  # noqa: E402
 
 PROFILES = ("0.10.0", "0.10.2", "2.7", "4.1")
+APIS = ("Heartbeat", "OffsetCommit", "JoinGroup", "SyncGroup")
 
 
 def same(events: list[Event], size: int = 1_000) -> Rows:
@@ -86,9 +87,13 @@ def spoilt_last(happened: list[Happened], kind: str) -> list[Happened]:
     return [*happened[:at], happened[at]._replace(body=body)]
 
 
-@pytest.mark.parametrize("histories", few_or_many(1, 3))
-@pytest.mark.parametrize("profile", PROFILES)
-@pytest.mark.parametrize("api", ["Heartbeat", "OffsetCommit", "JoinGroup", "SyncGroup"])
+@pytest.mark.parametrize(
+    ("api", "profile", "histories"),
+    [
+        *((api, profile, 1) for api, profile in zip(APIS, PROFILES, strict=True)),
+        *(pytest.param(*pair, 3, marks=pytest.mark.slow) for pair in product(APIS, PROFILES)),
+    ],
+)
 def test_the_recording_of_a_finding_omits_heartbeats_and_commits_that_change_nothing(
     api: str, profile: str, histories: int
 ) -> None:
