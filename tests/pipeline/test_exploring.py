@@ -141,7 +141,7 @@ def test_an_instance_too_large_for_one_process_is_explored_on_spark(
         [sys.executable, "-m", "groupcheck", *command], capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
-    assert "64 MiB of memory ran out exploring static, at " in run.stderr
+    assert "64 MiB of memory ran out " in run.stderr
     settings = Settings(PROFILES["2.7"], 2, ("static",))
     (found,) = exploring.explore(spark, settings, str(tmp_path)).exploration.spaces
     space = explore(found.instance)
