@@ -59,7 +59,7 @@ def _by_name(broken: list[Counterexample]) -> list[Counterexample]:
         Settings(PROFILES["2.7"], 1, ("metadata",), generations=2),
         Settings(PROFILES["4.1"], 1, features=frozenset({Feature.OFFSETS})),
         # Instances in which a cycle has to have a state without held appends.
-        Settings(PROFILES["2.7"], 1, features=frozenset({Feature.TIME, Feature.HELD_APPENDS})),
+        Settings(PROFILES["2.7"], 2, features=frozenset({Feature.TIME, Feature.HELD_APPENDS})),
     ],
     ids=lambda settings: settings.profile.name,
 )
@@ -136,13 +136,13 @@ def test_cycles_of_numbers_equal_cycles_of_records(
 def test_an_instance_too_large_for_one_process_is_explored_on_spark(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    command = ["explore", "--instance", "static", "--max-memory", "64m"]
+    command = ["explore", "--instance", "static", "--members", "3", "--max-memory", "64m"]
     run = subprocess.run(
         [sys.executable, "-m", "groupcheck", *command], capture_output=True, text=True, check=False
     )
     assert run.returncode == 2
-    assert "64 MiB of memory ran out " in run.stderr
-    settings = Settings(PROFILES["2.7"], 2, ("static",))
+    assert "64 MiB of memory ran out exploring static, at " in run.stderr
+    settings = Settings(PROFILES["2.7"], 3, ("static",))
     (found,) = exploring.explore(spark, settings, str(tmp_path)).exploration.spaces
     space = explore(found.instance)
     assert found.statistics == statistics(space)

@@ -51,7 +51,7 @@ def test_features_that_the_toy_coordinator_lacks_are_skipped() -> None:
     ("fault", "length"), [("old-generation-heartbeat", 3), ("follower-sees-members", 3)]
 )
 def test_fault_of_the_toy_coordinator_is_found_and_minimised(fault: str, length: int) -> None:
-    result = _verify(Settings(examples=0, walks=500), f"--fault={fault}", "metadata")
+    result = _verify(Settings(examples=0), f"--fault={fault}", "metadata")
     assert len(result.findings[0].sequence.steps) == length
 
 

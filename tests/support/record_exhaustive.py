@@ -1,6 +1,6 @@
 """Run the exhaustive tests and record it: `python tests/support/record_exhaustive.py [--jobs N]`.
 
-They check every large model instance, which takes 25 minutes of one core and depends on the rules
+They check every large model instance, which takes 26 minutes of one core and depends on the rules
 alone. They run after a change of these, not in every CI run: a test compares the recorded digest
 of the sources. If a test fails, nothing is recorded.
 """

@@ -69,7 +69,7 @@ def test_tours_with_other_seeds_give_the_same_ids(fault: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fault", FAULTS[:2])
+@pytest.mark.parametrize("fault", FAULTS)
 def test_the_state_machine_gives_a_short_finding_with_the_id_of_the_tours(fault: str) -> None:
     """For findings of both: tours do not try a transition again whose answer is not allowed."""
     graphs = list(_explored().graphs.values())

@@ -10,12 +10,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from groupcheck.cli import main
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.classic.instances.instance import instances
-from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import (
     Assignment,
     ErrorCode,
@@ -35,9 +35,8 @@ from groupcheck.properties.ports.port import (
 )
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Settings
+from groupcheck.properties.sequence import parse
 from groupcheck.properties.verify import Verification
-from groupcheck.reports.finding_text import text_of
-from support.spaces import together
 
 JOIN = kafka.JoinGroupRequest("group", 10_000, 10_000, protocols=(Protocol("range", b"topics"),))
 
@@ -215,14 +214,20 @@ def test_broker_that_does_not_start_is_unavailable(monkeypatch: pytest.MonkeyPat
 
 
 @pytest.mark.slow
-def test_verification_of_the_mock_has_minimal_findings() -> None:
-    given = together({"metadata": instances(PROFILES["2.7"], 2)["metadata"]})
-    settings = Settings(examples=10)
-    found = Verification(port_source("librdkafka-mock"), settings, given=given).run().findings
-    assert any("MEMBER_ID_REQUIRED" in text_of(finding) for finding in found)
+def test_verification_of_the_mock_has_minimal_findings(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    report = tmp_path / "report"
+    status = main(["verify", "librdkafka-mock", "--examples", "60", "--report", str(report)])
+    printed = capsys.readouterr().out
+    assert status == 1
+    assert "MEMBER_ID_REQUIRED" in printed
+    traces = sorted(report.glob("*.jsonl"))
+    assert len(traces) > 3
     # The mock differs from the first request on: without other deviations no finding needs more
     # than two or three requests.
-    alone = [finding.sequence for finding in found if not finding.sequence.deviations]
+    sequences = [parse(trace.read_text(), trace.name) for trace in traces]
+    alone = [sequence for sequence in sequences if not sequence.deviations]
     assert len(alone) > 3
     assert all(len(sequence.steps) <= 3 for sequence in alone)
 
