@@ -14,7 +14,10 @@ from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.model.vocabulary import REQUESTS, Request, Response
 from groupcheck.properties.ports import codec
+from groupcheck.properties.tolerances import Tolerances
 
+# For tests that check what a broker answers, not when: wide enough for a busy machine.
+BUSY = Tolerances(late_ms=10_000, answer_ms=30_000)
 APIS = {
     3: "Metadata",
     8: "OffsetCommit",

@@ -33,9 +33,8 @@ from groupcheck.properties.tolerances import Tolerances
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.finding_text import text_of
 from support.needs import broker, needs_broker
+from support.wire_broker import BUSY
 
-# Wide enough for a busy machine: these tests check the order of events only.
-TOLERANCES = Tolerances(late_ms=10_000, answer_ms=30_000, grace_ms=30)
 SEQUENCES = 24
 # Known bugs of a version that its specification does not have: KAFKA-14422 (docs/brokers.md).
 KNOWN = {"kafka:2.7": [ErrorCode.UNSUPPORTED_VERSION]}
@@ -97,7 +96,7 @@ def _listens(address: tuple[str, int]) -> bool:
 
 
 @contextmanager
-def _started(spec: str, tolerances: Tolerances = TOLERANCES) -> Iterator[PortSource]:
+def _started(spec: str, tolerances: Tolerances = BUSY) -> Iterator[PortSource]:
     """Start a named broker; soon after it stops, nothing listens on its network port."""
     source = port_source(spec, tolerances=tolerances)
     try:
