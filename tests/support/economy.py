@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 def slow_if(slow: Callable[[T], bool], values: Iterable[T]) -> list[Any]:
     """Parameters of a test; those that are expensive have the mark `slow`."""
-    return [pytest.param(v, marks=pytest.mark.slow) if slow(v) else v for v in values]
+    return exhaustive_if(lambda _value: False, values, slow)
 
 
 def exhaustive_if(
@@ -28,12 +28,13 @@ def exhaustive_if(
     slow: Callable[[T], bool] = lambda _value: False,
 ) -> list[Any]:
     """Parameters of a test; the largest have the mark `exhaustive`, others may have `slow`."""
-    mark = pytest.mark.exhaustive
-    rest = slow_if(lambda v: slow(v) and not exhaustive(v), values := list(values))
-    return [
-        pytest.param(v, marks=mark) if exhaustive(v) else r
-        for v, r in zip(values, rest, strict=True)
-    ]
+
+    def marked(value: T) -> object:
+        if exhaustive(value):
+            return pytest.param(value, marks=pytest.mark.exhaustive)
+        return pytest.param(value, marks=pytest.mark.slow) if slow(value) else value
+
+    return list(map(marked, values))
 
 
 def few_or_many(few: int, many: int) -> list[Any]:

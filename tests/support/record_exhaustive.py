@@ -1,21 +1,24 @@
 """Run the exhaustive tests and record it: `python tests/support/record_exhaustive.py [--jobs N]`.
 
-They check every large model instance, which takes 26 minutes of one core and depends on the rules
-alone. They run after a change of these, not in every CI run: a test compares the recorded digest
-of the sources. If a test fails, nothing is recorded.
+They check every large model instance and the longest seeded faults, which takes half an hour of
+one core. They run after a change of the rules, not in every CI run: a test compares the recorded
+digest of the sources. If a test fails, nothing is recorded.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parents[2]
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for what tests share
+
+from support import tlc_record
+from support.marked_tests import ROOT
+
 FILE: Final = ROOT / "tests" / "model" / "exhaustive.txt"
 MARK: Final = "exhaustive"
 # What the results of these tests depend on, beside the tests themselves.
@@ -24,6 +27,7 @@ STALE: Final = "the rules have changed: run python tests/support/record_exhausti
 
 
 def _sources() -> Iterator[Path]:
+    yield tlc_record.FILE
     for package in PACKAGES:
         yield from (ROOT / package).rglob("*.py")
     for test in (ROOT / "tests").rglob("test_*.py"):
@@ -33,12 +37,12 @@ def _sources() -> Iterator[Path]:
 
 def digest() -> str:
     """The digest of the sources, without comments on lines of their own."""
-    found = hashlib.sha256()
-    for file in sorted(_sources()):
-        lines = file.read_text(encoding="utf-8").splitlines()
-        code = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
-        found.update("\n".join([file.relative_to(ROOT).as_posix(), *code, ""]).encode())
-    return found.hexdigest()[:32]
+    return tlc_record.digest((str(file.relative_to(ROOT)), _code(file)) for file in _sources())
+
+
+def _code(file: Path) -> str:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    return "\n".join(line for line in lines if line.strip() and not line.lstrip().startswith("#"))
 
 
 def recorded() -> str:
