@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise, repeat
 from random import Random
 from threading import RLock
@@ -74,6 +74,7 @@ class Coverage:
         self.left_out: set[TransitionReference] = set()
         self._closed: set[TransitionReference] = set()  # no path goes through these
         self.unsupported: list[str] = []
+        self._apis_are_known = False
         self._divergences: Counter[Label] = Counter()
         # The forks postponed because equal ones have diverged, and those of them that were resumed.
         self._postponed: dict[Label, list[tuple[int, Fork]]] = {}
@@ -217,15 +218,31 @@ class Coverage:
 
     def mark_unsupported(self, given: Input, what: str) -> None:
         """Drop every input of the kind that the port does not support."""
+        kind = kind_of(given)
         with self._lock:
             if what not in self.unsupported:
                 self.unsupported.append(what)
-            for node, forks in enumerate(self._forks):
-                for fork in forks.values():
-                    if kind_of(fork.given) == kind_of(given):
-                        self._done(node, fork)
-                        self.left_out.update(fork.branches)
-                self._ways[node] = self._ways_out(node)
+            self._leave_out(lambda fork: kind_of(fork.given) == kind)
+
+    def support_only(self, apis: Collection[str]) -> None:
+        """Drop the requests of APIs that the port does not list; only the first call counts."""
+        with self._lock:
+            if self._apis_are_known:
+                return
+            self._apis_are_known = True
+            givens = (fork.given for forks in self._forks for fork in forks.values())
+            missing = {given.api for given in givens if isinstance(given, Request)}.difference(apis)
+            if missing:
+                self.unsupported += sorted(missing)
+                self._leave_out(lambda fork: getattr(fork.given, "api", None) in missing)
+
+    def _leave_out(self, is_left_out: Callable[[Fork], bool]) -> None:
+        for node, forks in enumerate(self._forks):
+            for fork in forks.values():
+                if is_left_out(fork):
+                    self._done(node, fork)
+                    self.left_out.update(fork.branches)
+            self._ways[node] = self._ways_out(node)
 
     def _label(self, node: int, fork: Fork) -> Label:
         return kind_of(fork.given)[:2], self.space.edges[node][fork.branches[0].edge].applied

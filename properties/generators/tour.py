@@ -48,6 +48,8 @@ class Walk:
         self._is_over = is_over
         instance = coverage.space.instance
         self.run = Run(port, model or instance.profile, instance.broker)
+        if port.max_versions is not None:
+            coverage.support_only(port.max_versions)
         self.steps = 0
         self.node = 0
         self._state: Coordinator | None = None

@@ -179,8 +179,7 @@ def test_broker_with_many_differences_is_verified_in_its_time(
     spec: str, unsupported: list[str], assumed: int
 ) -> None:
     with _started(spec, Tolerances(answer_ms=1_000)) as source:
-        # A busy machine does not ask for what is not supported within the first minute.
-        result = Verification(source, _in_time(source, 150)).run()
+        result = Verification(source, _in_time(source, 60)).run()
     assert result.ended_early == ""
     assert len(result.findings) > 5
     assert sorted(result.unsupported) == unsupported

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from random import Random
 
 import msgspec
@@ -16,7 +16,7 @@ from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatRe
 from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES, Coverage
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.tour import tour
-from groupcheck.properties.ports.port import Fault, Observation, Port
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
 from support.model_port import ModelPort
 from support.spaces import explored_once
 
@@ -80,6 +80,29 @@ def test_what_a_port_does_not_support_is_left_out_and_named(space: StateSpace) -
     assert counts.unsupported == sum(holds)
     # Transitions that need held appends cannot be tried.
     assert counts.untried > 0
+
+
+class NoHeartbeats(ModelPort):
+    """Lists its APIs, without Heartbeat."""
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        newest = PROFILES[profile].max_versions
+        self.max_versions = {api: newest[api] for api in newest if api != "Heartbeat"}
+        return super().open(profile, config)
+
+
+def test_an_api_that_a_port_does_not_list_is_left_out_before_it_is_reached(
+    space: StateSpace,
+) -> None:
+    coverage = Coverage(space, Random(0))
+    next(tour(coverage, NoHeartbeats(), 1))
+    beats = sum(
+        isinstance(edge.given, Request) and edge.given.api == "Heartbeat"
+        for edges in space.edges
+        for edge in edges
+    )
+    assert coverage.unsupported == ["Heartbeat"]
+    assert coverage.counts().unsupported == beats
 
 
 class DeafToHeartbeats(ModelPort):
