@@ -123,11 +123,9 @@ class MidStreamChecker(ExchangeChecker):
 
     def _is_allowed(self, given: Input, answers: list[Response], held: list[Response]) -> bool:
         """Whether the possible states allow an exchange; if not, the state is unknown again."""
-        kept = [*held]
         try:
             super().take(given, answers, held)
         except FoundError:
-            held[:] = kept
             self._lose()
             return False
         return True

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, NamedTuple
 
 from groupcheck.model.classic.exploring.canonical import rename
 from groupcheck.model.classic.instances.inputs import NOBODY
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
-from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.state import HeldAnswer
+from groupcheck.model.classic.step import Outcome, Profile
 from groupcheck.model.classic.transition import Input
-from groupcheck.model.vocabulary import Request, Response
+from groupcheck.model.vocabulary import (
+    API_OF,
+    JoinGroupResponse,
+    Request,
+    Response,
+    SyncGroupResponse,
+)
 from groupcheck.properties.findings.finding import Exchange
 from groupcheck.properties.histories.bodies import without
 from groupcheck.properties.ports.port import Observation, PortFailedError
-from groupcheck.properties.run import Checks, expected
+from groupcheck.properties.run import Checks
 from groupcheck.properties.sequence import member_ids
 
 
@@ -57,6 +64,28 @@ def _renamed(given: Input, names: dict[str, str]) -> Input:
     return given._replace(body=rename(given.body, names, 0))
 
 
+def _deferred(outcome: Outcome, later: Collection[int]) -> Outcome:
+    """The outcome with the answers to these requests deferred, but for those of a group."""
+    now: list[tuple[Response, str]] = []
+    waiting: list[Response] = []
+    for response, reason in zip(outcome.responses, outcome.reasons, strict=True):
+        by_group = isinstance(response.body, JoinGroupResponse | SyncGroupResponse)
+        waits = response.request_id in later and not by_group
+        if waits:
+            waiting.append(response)
+        else:
+            now.append((response, reason))
+    if not waiting:
+        return outcome
+    held = (HeldAnswer(r.request_id, API_OF[type(r.body)], r.body) for r in waiting)
+    coordinator = outcome.coordinator
+    return outcome._replace(
+        coordinator=coordinator._replace(appends=(*coordinator.appends, *held)),
+        responses=tuple(response for response, _ in now),
+        reasons=tuple(reason for _, reason in now),
+    )
+
+
 class ExchangeChecker:
     """Checks the exchanges of one group with the oracle."""
 
@@ -76,7 +105,8 @@ class ExchangeChecker:
         Args:
             given: the request, or another input.
             answers: the responses to it.
-            held: the responses at the release of the appends that the exchange may wait for.
+            held: the responses at the release of the appends that the exchange may wait for. An
+                answer among them may have waited for a record of another group.
 
         Raises:
             FoundError: the model does not allow it.
@@ -91,12 +121,9 @@ class ExchangeChecker:
             answers = [a._replace(body=without(a.body, strangers)) for a in answers]
             given = _renamed(given, names)
         allowed = oracle.predict(given)
-        if held and isinstance(given, Request):
-            missing = expected(allowed) - {answer.request_id for answer in answers}
-            early = [answer for answer in held if answer.request_id in missing]
-            for answer in early:
-                held.remove(answer)
-            answers = [*answers, *early]
+        later = {a.request_id for a in held}.difference(a.request_id for a in answers)
+        if later:
+            allowed = [_deferred(outcome, later) for outcome in allowed]
         self.run.observe(given, allowed, Observation(tuple(answers)))
 
     def discard_exchanges(self, most: int) -> None:

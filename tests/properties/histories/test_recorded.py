@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from groupcheck.cli import main
@@ -21,6 +21,7 @@ from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import Request, RequestBody
 from groupcheck.properties.histories.checker import check_groups, load
 from groupcheck.properties.sequence import MalformedTraceError
+from groupcheck.reports.finding_text import text_of
 from support.serving import Served, Wire
 
 Line = dict[str, Any]
@@ -331,3 +332,43 @@ def test_a_deletion_may_wait_for_what_another_group_of_the_partition_writes(
 
     path = changed(tmp_path / "file", tmp_path / "changed", answer_otherwise)
     assert check_groups(load(path)).finding is not None
+
+
+def _fetch(group: str, *, stable: bool) -> kafka.OffsetFetchRequest:
+    return kafka.OffsetFetchRequest(group, require_stable=stable)
+
+
+def _deletion(groups: Collection[str]) -> kafka.DeleteGroupsRequest:
+    return kafka.DeleteGroupsRequest(tuple(groups))
+
+
+GROUPS = st.sampled_from(["one", "two"])
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(
+    parts=[
+        [_committed("one")],
+        [_committed("two"), _deletion(["one"]), _fetch("one", stable=True)],
+    ]
+)
+@given(
+    parts=st.lists(
+        st.lists(
+            st.builds(_committed, GROUPS)
+            | st.builds(_fetch, GROUPS, stable=st.booleans())
+            | st.builds(_deletion, st.lists(GROUPS, min_size=1, max_size=2, unique=True)),
+            min_size=1,
+            max_size=6,
+        ),
+        min_size=1,
+        max_size=4,
+    )
+)
+def test_any_order_in_which_two_groups_of_a_partition_write_and_read_is_accepted(
+    parts: list[list[RequestBody]], tmp_path: Path
+) -> None:
+    steps = [each for part in parts for each in ("hold", *part, "release")]
+    _record(tmp_path / "file", *steps)
+    checked = check_groups(load(tmp_path / "file"))
+    assert checked.finding is None, text_of(checked.finding)
