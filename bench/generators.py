@@ -139,7 +139,7 @@ def walked(precomputed: PrecomputedSteps, choice: str, seed: int) -> Iterator[tu
 def toured(precomputed: PrecomputedSteps, seed: int) -> Iterator[tuple[int, int]]:
     """The number of steps and of covered transitions, after each test of a tour."""
     coverage, done = Coverage(precomputed.space, Random(seed)), 0
-    for steps, _, _ in tour(coverage, BuiltinPort(seed), STEPS):
+    for steps, *_ in tour(coverage, BuiltinPort(seed), STEPS):
         done += steps
         yield done, len(coverage.shown)
     while True:

@@ -115,7 +115,7 @@ def _tour_concurrently(run: Verification, *, share: bool) -> bool:
     def walk() -> bool:
         with run.port() as port:
             model, is_over = run.search.model, lambda: run.search_is_over
-            for steps, finding, checks in tour(coverage, port, settings.steps, model, is_over):
+            for steps, finding, checks, _ in tour(coverage, port, settings.steps, model, is_over):
                 if finding is not None and share and run.source.separate():
                     raise _SharedBrokerFailedError
                 failed = finding is not None and finding.failure is not None
@@ -168,8 +168,9 @@ def _tour(run: Verification) -> None:
     def tour_on_a_port(coverage: Coverage, done: Callable[[int], None], _port: int) -> None:
         nonlocal hangs, is_over
         with run.port() as port:
-            for steps, finding, _ in tour(coverage, port, run.settings.steps, run.search.model):
-                run.count_tour(coverage, steps)
+            tests = tour(coverage, port, run.settings.steps, run.search.model)
+            for steps, finding, _, taken in tests:
+                run.count_tour(coverage, steps, taken)
                 run.count(steps, finding)
                 done(coverage.news())
                 hangs += finding is not None and finding.hung

@@ -14,13 +14,16 @@ from typing import Final
 from groupcheck.model.classic.exploring.group_graph import arrow_counts
 from groupcheck.model.classic.instances.instance import Instance
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.engine.edits import FirstNumber
 from groupcheck.model.engine.exploration import Transition
-from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.properties import schedules
+from groupcheck.properties.coverage.carried import carried
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space
 from groupcheck.properties.coverage.curve import Curve, Point
 from groupcheck.properties.coverage.pairs import PairCoverage
 from groupcheck.properties.coverage.transition_coverage import Coverage
+from groupcheck.properties.deviations.candidates import is_vague
 from groupcheck.properties.deviations.observed import ObservedTest, count_covered
 from groupcheck.properties.deviations.search import Deviations, KnownDeviation, Search
 from groupcheck.properties.explored import Explored, explored, with_deviations
@@ -103,6 +106,8 @@ class Verification:
         # On a real clock all tests, and whether the port failed at the last input of each.
         self.tests: list[tuple[ObservedTest, bool]] = []
         self.test_lengths: dict[Coverage, list[int]] = {}  # in steps
+        # In virtual time the transitions of each test of a tour, until one was ambiguous.
+        self.taken: dict[Coverage, list[Sequence[TransitionReference]]] = {}
         self._started = 0.0
         self._curve = Curve()
         self._minimising = False
@@ -252,12 +257,15 @@ class Verification:
         done = self.progress("exploring the model", None)
         self._given = self._given or explored(instances(), done)
         self._kafka = self._kafka or self._given
-        changed = set(map(str, self.search.adopted)) ^ set(map(str, self._explored_with))
-        edits = [e for e in (*self.search.adopted, *self._explored_with) if str(e) in changed]
-        if edits:
-            self._given = with_deviations(self._given, self.search.model, edits, done)
-            self._explored_with = self.search.adopted
-        self._plan(self._given)
+        before, now = self._explored_with, self.search.adopted
+        dropped, added = _without(before, now), _without(now, before)
+        if dropped or added:
+            changed = (*added, *dropped)
+            self._given = with_deviations(self._given, self.search.model, changed, done)
+            self._explored_with = now
+        # What a test has shown may differ from what is equal to it.
+        differs = any(isinstance(edit, FirstNumber) for edit in (*added, *dropped))
+        self._plan(self._given, carry_over=not differs and not any(map(is_vague, dropped)))
 
     def _confirm_known(self) -> None:
         """Drop the known deviations that their traces no longer show on the port."""
@@ -299,14 +307,17 @@ class Verification:
         for finding in self.search.take_unexplained():
             keep(self.findings, finding)
 
-    def _plan(self, given: Explored) -> None:
+    def _plan(self, given: Explored, *, carry_over: bool) -> None:
         random = Random(self.settings.seed)
         for name, space in given.spaces.items():
-            if name in self.coverages and self.coverages[name].space is space:
+            before = self.coverages.get(name)
+            if before is not None and before.space is space:
                 continue
             self.coverages[name] = coverage = Coverage(space, random, self.wanted or _any)
             for test, failed in self.tests:
                 count_covered(test, coverage, self.search.model, failed=failed)
+            if before is not None and carry_over:
+                self._carry_over(before, coverage)
             if self.settings.pairs and self.wanted is None and not self.source.real_time:
                 self.pairs[name] = PairCoverage(space, random)
 
@@ -331,9 +342,20 @@ class Verification:
         test = ObservedTest(broker, exchanges, self.source.tolerances, first)
         self.tests.append((test, failed))
 
-    def count_tour(self, coverage: Coverage, steps: int) -> None:
-        """Count a test of a tour, besides `count`."""
+    def _carry_over(self, before: Coverage, coverage: Coverage) -> None:
+        """Count what earlier tests have shown that the rules before and now agree on."""
+        for taken in carried(self.taken.pop(before, ()), before.space, coverage.space):
+            if taken:
+                coverage.count_test(taken)
+                self.count_tour(coverage, len(taken), taken)
+
+    def count_tour(
+        self, coverage: Coverage, steps: int, taken: Sequence[TransitionReference] = ()
+    ) -> None:
+        """Count a test of a tour, besides `count`; what it has taken is kept for other rules."""
         self.test_lengths.setdefault(coverage, []).append(steps)
+        if taken:
+            self.taken.setdefault(coverage, []).append(taken)
 
     def note_progress(self) -> None:
         """Add a point to the curve of transitions covered, and report new findings.
@@ -443,6 +465,11 @@ class Verification:
         lengths = self.test_lengths.get(coverage, [])
         lower_bound = coverage.least_steps() if self.wanted is None else 0
         return Tours(len(lengths), sum(lengths), lower_bound)
+
+
+def _without(some: Deviations, others: Deviations) -> Deviations:
+    known = set(map(str, others))
+    return tuple(edit for edit in some if str(edit) not in known)
 
 
 def _any(_edge: Transition) -> bool:

@@ -176,6 +176,19 @@ class Coverage:
         """Return the covered pairs of adjacent transitions."""
         return self._pairs
 
+    def count_test(self, taken: Sequence[TransitionReference]) -> None:
+        """Count the transitions that a test of an earlier tour has taken."""
+        with self._lock:
+            self.shown.update(taken)
+            self.times.update(taken)
+            for branch in taken:
+                fork = self.fork(branch)
+                fork.tries += 1
+                if fork.tries >= fork.max_tries or self.shown.issuperset(fork.branches):
+                    self._done(branch.node, fork)
+            for before, branch in pairwise(taken):
+                self.follow(before, branch)
+
     def add_counts(self, times: Sequence[int]) -> None:
         """Add the coverage of another generator: the count of each transition."""
         with self._lock:

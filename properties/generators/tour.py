@@ -6,7 +6,7 @@ that it chose.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from groupcheck.model.classic.state import Advance, Coordinator
@@ -56,6 +56,7 @@ class Walk:
         self._number = 0
         self._wanted = True
         self._last: TransitionReference | None = None  # the transition that the last step covered
+        self.taken: list[TransitionReference] = []  # until one was ambiguous
         self._look()
 
     def go(self) -> Finding | None:
@@ -112,6 +113,8 @@ class Walk:
         if all(self.coverage.space.canonical(state).node == self._frame.node for state in others):
             self._last = self.coverage.show(node, fork, self.node, self.run.oracle.applied)
             self.coverage.follow(before, self._last)
+        if self._last is not None and len(self.taken) == self.steps - 1:
+            self.taken.append(self._last)
         return True
 
     def _look(self) -> None:
@@ -135,11 +138,15 @@ class Walk:
 
 
 class Toured(NamedTuple):
-    """A finished walk: its steps, its finding, if any, and its checks, if it began."""
+    """A finished walk: its steps, its finding, if any, and its checks, if it began.
+
+    `taken` has its transitions, until one was ambiguous.
+    """
 
     steps: int
     finding: Finding | None
     checks: Checks | None = None
+    taken: Sequence[TransitionReference] = ()
 
 
 def tour(
@@ -163,4 +170,4 @@ def tour(
             yield Toured(0, found.finding)
             return
         finding = walk.go()
-        yield Toured(walk.steps, finding, walk.run)
+        yield Toured(walk.steps, finding, walk.run, walk.taken)

@@ -33,7 +33,7 @@ def space(request: pytest.FixtureRequest) -> StateSpace:
 
 def _findings(space: StateSpace, port: Port) -> list[Finding]:
     walks = tour(Coverage(space, Random(0)), port, LIMIT)
-    return [finding for _, finding, _ in walks if finding is not None]
+    return [finding for _, finding, *_ in walks if finding is not None]
 
 
 class KeepsAll(ModelPort):

@@ -71,7 +71,7 @@ class Walked(NamedTuple):
 def toured(space: StateSpace, seed: int = 1, port: Port | None = None) -> Walked:
     """A tour of all transitions of a model instance that the coordinator's choices lead to."""
     steps, port = 0, port or BuiltinPort(seed)
-    for walked, finding, _ in tour(Coverage(space, Random(seed)), port, STEPS):
+    for walked, finding, *_ in tour(Coverage(space, Random(seed)), port, STEPS):
         steps += walked
         if finding is not None:
             return Walked(steps, finding)
