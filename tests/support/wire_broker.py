@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import select
 import socket
 import socketserver
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
 
 from groupcheck.implementation.core.config import Config
@@ -34,6 +35,16 @@ APIS = {
 }
 TRANSACTIONS = {22: "InitProducerId", 25: "AddOffsetsToTxn", 26: "EndTxn", 28: "TxnOffsetCommit"}
 NODE_ID = 7
+
+
+def with_data(sockets: Iterable[socket.socket], wait_ms: int | None) -> list[socket.socket]:
+    """The sockets that have data, or whose connection has ended, once there is one."""
+    opened = {each.fileno(): each for each in sockets if each.fileno() >= 0}
+    poll = select.poll()
+    for number in opened:
+        poll.register(number, select.POLLIN)
+    return [opened[number] for number, _ in poll.poll(wait_ms)]
+
 
 Asked = Any  # kafka-python's message of a request; its correlation id is added
 Answer = Callable[[Asked], bytes | None]
@@ -77,6 +88,16 @@ class Broker(socketserver.ThreadingTCPServer):
     @property
     def port(self) -> int:
         return int(self.server_address[1])
+
+    def attending(self, asker: socket.socket) -> AbstractContextManager[None]:
+        """The time in which requests of a connection are handled."""
+        del asker
+        return nullcontext()
+
+    def turn(self, asker: socket.socket) -> AbstractContextManager[None]:
+        """The time in which the next request of a connection is read and handled."""
+        del asker
+        return nullcontext()
 
     def respond(self, asked: Asked) -> bytes | None:
         api = asked.name.removesuffix("Request")
@@ -141,17 +162,26 @@ class _Handler(socketserver.BaseRequestHandler):
     def handle(self) -> None:
         self.server.sockets.append(self.request)
         self.server.here.socket = self.request
-        with self.request.makefile("rb") as stream:
-            while length := stream.read(4):
-                data = stream.read(int.from_bytes(length, "big"))
-                api = {**APIS, **TRANSACTIONS}[int.from_bytes(data[:2], "big")]
-                version = int.from_bytes(data[2:4], "big")
-                cls = codec.message_class(f"{api}Request")
-                asked = cls.decode(data, version=version, header=True)
-                answer = self.server.speak(asked)
-                if answer is None:
-                    return
-                self.request.sendall(answer)
+        with self.server.attending(self.request):
+            while self._handle_one():
+                pass
+
+    def _handle_one(self) -> bool:
+        """Read and answer a request; False at the end of the connection."""
+        with self.server.turn(self.request):
+            length = self.request.recv(4, socket.MSG_WAITALL)
+            if not length:
+                return False
+            data = self.request.recv(int.from_bytes(length, "big"), socket.MSG_WAITALL)
+            api = {**APIS, **TRANSACTIONS}[int.from_bytes(data[:2], "big")]
+            version = int.from_bytes(data[2:4], "big")
+            cls = codec.message_class(f"{api}Request")
+            asked = cls.decode(data, version=version, header=True)
+            answer = self.server.speak(asked)
+            if answer is None:
+                return False
+            self.request.sendall(answer)
+            return True
 
 
 @contextmanager
@@ -174,10 +204,15 @@ class Broker6(Broker):
 
 
 class CoordinatorBroker(Broker):
-    """A conforming broker on a real clock: the built-in coordinator with Kafka's wire protocol."""
+    """A conforming broker on a real clock: the built-in coordinator with Kafka's wire protocol.
+
+    It handles one request at a time, and ApiVersions after all that have arrived before.
+    """
 
     def __init__(self, config: Config) -> None:
         super().__init__(self._receive)
+        self._turn = threading.Lock()
+        self._handled: dict[socket.socket, int] = {}  # the requests of each connection
         self.versions |= {8: (0, 8), 9: (0, 7), 11: (0, 7), 12: (0, 4), 13: (0, 4), 14: (0, 5)}
         self.settings = {
             name.replace("_", "."): str(value) for name, value in config._asdict().items()
@@ -187,6 +222,33 @@ class CoordinatorBroker(Broker):
         self._started_s = time.monotonic()
         self._lock = threading.RLock()
         self._owed: dict[int, tuple[Asked, socket.socket]] = {}
+
+    @contextmanager
+    def attending(self, asker: socket.socket) -> Iterator[None]:
+        """The time in which requests of a connection are handled."""
+        self._handled[asker] = 0
+        try:
+            yield
+        finally:
+            del self._handled[asker]
+
+    @contextmanager
+    def turn(self, asker: socket.socket) -> Iterator[None]:
+        """What has arrived is left in the socket until it can be handled."""
+        with_data([asker], None)
+        with self._turn:
+            yield
+            self._handled[asker] += 1
+
+    def respond(self, asked: Asked) -> bytes | None:
+        if asked.name == "ApiVersionsRequest":
+            others = self._handled.keys() - {self.here.socket}
+            earlier = {each: self._handled.get(each, -1) for each in with_data(others, 0)}
+            while any(self._handled.get(each) == number for each, number in earlier.items()):
+                self._turn.release()
+                time.sleep(0.0005)
+                self._turn.acquire()
+        return super().respond(asked)
 
     def service_actions(self) -> None:
         """Advance the coordinator's clock; called several times a second."""
