@@ -213,6 +213,7 @@ class CoordinatorBroker(Broker):
         super().__init__(self._receive)
         self._turn = threading.Lock()
         self._handled: dict[socket.socket, int] = {}  # the requests of each connection
+        self._asking: set[socket.socket] = set()  # those with a request that is being handled
         self.versions |= {8: (0, 8), 9: (0, 7), 11: (0, 7), 12: (0, 4), 13: (0, 4), 14: (0, 5)}
         self.settings = {
             name.replace("_", "."): str(value) for name, value in config._asdict().items()
@@ -237,12 +238,16 @@ class CoordinatorBroker(Broker):
         """What has arrived is left in the socket until it can be handled."""
         with_data([asker], None)
         with self._turn:
-            yield
-            self._handled[asker] += 1
+            self._asking.add(asker)
+            try:
+                yield
+            finally:
+                self._asking.remove(asker)
+                self._handled[asker] += 1
 
     def respond(self, asked: Asked) -> bytes | None:
         if asked.name == "ApiVersionsRequest":
-            others = self._handled.keys() - {self.here.socket}
+            others = self._handled.keys() - self._asking
             earlier = {each: self._handled.get(each, -1) for each in with_data(others, 0)}
             while any(self._handled.get(each) == number for each, number in earlier.items()):
                 self._turn.release()
