@@ -316,6 +316,8 @@ class Verification:
             self.coverages[name] = coverage = Coverage(space, random, self.wanted or _any)
             for test, failed in self.tests:
                 count_covered(test, coverage, self.search.model, failed=failed)
+            if before is not None:
+                coverage.leave_out_as(before)
             if before is not None and carry_over:
                 self._carry_over(before, coverage)
             if self.settings.pairs and self.wanted is None and not self.source.real_time:

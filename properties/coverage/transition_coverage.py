@@ -246,8 +246,20 @@ class Coverage:
             givens = (fork.given for forks in self._forks for fork in forks.values())
             missing = {given.api for given in givens if isinstance(given, Request)}.difference(apis)
             if missing:
-                self.unsupported += sorted(missing)
+                self.unsupported += sorted(missing.difference(self.unsupported))
                 self._leave_out(lambda fork: getattr(fork.given, "api", None) in missing)
+
+    def leave_out_as(self, before: Coverage) -> None:
+        """Drop what the port does not support in the same instance by other rules."""
+        kinds = {
+            kind_of(fork.given)
+            for forks in before._forks
+            for fork in forks.values()
+            if before.left_out.issuperset(fork.branches)
+        }
+        self.unsupported = [*before.unsupported]
+        if kinds:
+            self._leave_out(lambda fork: kind_of(fork.given) in kinds)
 
     def _leave_out(self, is_left_out: Callable[[Fork], bool]) -> None:
         for node, forks in enumerate(self._forks):
