@@ -318,8 +318,8 @@ class Verification:
                 count_covered(test, coverage, self.search.model, failed=failed)
             if before is not None:
                 coverage.leave_out_as(before)
-            if before is not None and carry_over:
-                self._carry_over(before, coverage)
+                if carry_over:
+                    self._carry_over(before, coverage)
             if self.settings.pairs and self.wanted is None and not self.source.real_time:
                 self.pairs[name] = PairCoverage(space, random)
 

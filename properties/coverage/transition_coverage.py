@@ -74,6 +74,7 @@ class Coverage:
         self.left_out: set[TransitionReference] = set()
         self._closed: set[TransitionReference] = set()  # no path goes through these
         self.unsupported: list[str] = []
+        self._lacking: set[tuple[object, ...]] = set()  # the kinds of inputs not supported
         self._apis_are_known = False
         self._divergences: Counter[Label] = Counter()
         # The forks postponed because equal ones have diverged, and those of them that were resumed.
@@ -179,12 +180,12 @@ class Coverage:
     def count_test(self, taken: Sequence[TransitionReference]) -> None:
         """Count the transitions that a test of an earlier tour has taken."""
         with self._lock:
-            self.shown.update(taken)
+            self.skip({*taken})
             self.times.update(taken)
             for branch in taken:
                 fork = self.fork(branch)
                 fork.tries += 1
-                if fork.tries >= fork.max_tries or self.shown.issuperset(fork.branches):
+                if fork.tries >= fork.max_tries:
                     self._done(branch.node, fork)
             for before, branch in pairwise(taken):
                 self.follow(before, branch)
@@ -231,11 +232,10 @@ class Coverage:
 
     def mark_unsupported(self, given: Input, what: str) -> None:
         """Drop every input of the kind that the port does not support."""
-        kind = kind_of(given)
         with self._lock:
             if what not in self.unsupported:
                 self.unsupported.append(what)
-            self._leave_out(lambda fork: kind_of(fork.given) == kind)
+            self._leave_out({kind_of(given)})
 
     def support_only(self, apis: Collection[str]) -> None:
         """Drop the requests of APIs that the port does not list; only the first call counts."""
@@ -243,28 +243,27 @@ class Coverage:
             if self._apis_are_known:
                 return
             self._apis_are_known = True
-            givens = (fork.given for forks in self._forks for fork in forks.values())
-            missing = {given.api for given in givens if isinstance(given, Request)}.difference(apis)
-            if missing:
-                self.unsupported += sorted(missing.difference(self.unsupported))
-                self._leave_out(lambda fork: getattr(fork.given, "api", None) in missing)
+            missing = {
+                kind_of(given): given.api
+                for forks in self._forks
+                for given in forks
+                if isinstance(given, Request) and given.api not in apis
+            }
+            self.unsupported += sorted({*missing.values()}.difference(self.unsupported))
+            self._leave_out({*missing})
 
     def leave_out_as(self, before: Coverage) -> None:
         """Drop what the port does not support in the same instance by other rules."""
-        kinds = {
-            kind_of(fork.given)
-            for forks in before._forks
-            for fork in forks.values()
-            if before.left_out.issuperset(fork.branches)
-        }
         self.unsupported = [*before.unsupported]
-        if kinds:
-            self._leave_out(lambda fork: kind_of(fork.given) in kinds)
+        self._leave_out(before._lacking)
 
-    def _leave_out(self, is_left_out: Callable[[Fork], bool]) -> None:
+    def _leave_out(self, kinds: set[tuple[object, ...]]) -> None:
+        if not kinds:
+            return
+        self._lacking |= kinds
         for node, forks in enumerate(self._forks):
             for fork in forks.values():
-                if is_left_out(fork):
+                if kind_of(fork.given) in kinds:
                     self._done(node, fork)
                     self.left_out.update(fork.branches)
             self._ways[node] = self._ways_out(node)

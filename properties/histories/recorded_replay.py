@@ -66,18 +66,20 @@ def _renamed(given: Input, names: dict[str, str]) -> Input:
 
 def _deferred(outcome: Outcome, later: Collection[int]) -> Outcome:
     """The outcome with the answers to these requests deferred, but for those of a group."""
-    now: list[tuple[Response, str]] = []
-    waiting: list[Response] = []
-    for response, reason in zip(outcome.responses, outcome.reasons, strict=True):
+
+    def waits(response: Response) -> bool:
         by_group = isinstance(response.body, JoinGroupResponse | SyncGroupResponse)
-        waits = response.request_id in later and not by_group
-        if waits:
-            waiting.append(response)
-        else:
-            now.append((response, reason))
-    if not waiting:
+        return response.request_id in later and not by_group
+
+    held = [
+        HeldAnswer(r.request_id, API_OF[type(r.body)], r.body)
+        for r in outcome.responses
+        if waits(r)
+    ]
+    if not held:
         return outcome
-    held = (HeldAnswer(r.request_id, API_OF[type(r.body)], r.body) for r in waiting)
+    answers = zip(outcome.responses, outcome.reasons, strict=True)
+    now = [(response, reason) for response, reason in answers if not waits(response)]
     coordinator = outcome.coordinator
     return outcome._replace(
         coordinator=coordinator._replace(appends=(*coordinator.appends, *held)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -334,14 +334,6 @@ def test_a_deletion_may_wait_for_what_another_group_of_the_partition_writes(
     assert check_groups(load(path)).finding is not None
 
 
-def _fetch(group: str, *, stable: bool) -> kafka.OffsetFetchRequest:
-    return kafka.OffsetFetchRequest(group, require_stable=stable)
-
-
-def _deletion(groups: Collection[str]) -> kafka.DeleteGroupsRequest:
-    return kafka.DeleteGroupsRequest(tuple(groups))
-
-
 GROUPS = st.sampled_from(["one", "two"])
 
 
@@ -349,15 +341,22 @@ GROUPS = st.sampled_from(["one", "two"])
 @example(
     parts=[
         [_committed("one")],
-        [_committed("two"), _deletion(["one"]), _fetch("one", stable=True)],
+        [
+            _committed("two"),
+            kafka.DeleteGroupsRequest(("one",)),
+            kafka.OffsetFetchRequest("one", require_stable=True),
+        ],
     ]
 )
 @given(
     parts=st.lists(
         st.lists(
             st.builds(_committed, GROUPS)
-            | st.builds(_fetch, GROUPS, stable=st.booleans())
-            | st.builds(_deletion, st.lists(GROUPS, min_size=1, max_size=2, unique=True)),
+            | st.builds(kafka.OffsetFetchRequest, GROUPS, require_stable=st.booleans())
+            | st.builds(
+                kafka.DeleteGroupsRequest,
+                st.lists(GROUPS, min_size=1, max_size=2, unique=True).map(tuple),
+            ),
             min_size=1,
             max_size=6,
         ),
