@@ -30,6 +30,7 @@ COMMANDS: Final = (
     "serve",
     "ingest",
     "check",
+    "assignors",
 )
 
 

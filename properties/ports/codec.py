@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import threading
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final, TypeVar, get_type_hints
 
@@ -61,17 +63,28 @@ class InexpressibleError(ValueError):
     """A version of an API cannot express a request."""
 
 
-@cache
-def _modules() -> tuple[Any, ...]:
+@contextmanager
+def importing_kafka_python(what: str) -> Iterator[None]:
+    """Import kafka-python, an extra, in the body.
+
+    Raises:
+        PortUnavailableError: it is not installed; the message says that `what` needs it.
+    """
     try:
         # On some Pythons importing kafka-python emits DeprecationWarnings, which `-W error` turns
         # into errors. The filters are global, hence the lock.
         with _IMPORTING, warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
-            from kafka.protocol import admin, consumer, metadata, producer  # noqa: PLC0415 (an extra)
+            yield
     except ImportError as error:
-        msg = "kafka:// needs the package kafka-python: pip install 'groupcheck[wire]'"
+        msg = f"{what} needs the package kafka-python: pip install 'groupcheck[wire]'"
         raise PortUnavailableError(msg) from error
+
+
+@cache
+def _modules() -> tuple[Any, ...]:
+    with importing_kafka_python("kafka://"):
+        from kafka.protocol import admin, consumer, metadata, producer  # noqa: PLC0415 (an extra)
     return consumer, admin, metadata, producer
 
 

@@ -30,7 +30,8 @@ RETRY_S: Final = 0.01
 GC_CALLBACK: Final = "gc_callback"
 
 # For each method its parameters, and the fields of the port protocol's message that they get.
-METHODS: Final[Mapping[str, Mapping[str, str]]] = {
+Methods = Mapping[str, Mapping[str, str]]
+METHODS: Final[Methods] = {
     "open": {"profile": "profile", "config": "config"},
     "request": {
         "request_id": "id",
@@ -46,11 +47,12 @@ METHODS: Final[Mapping[str, Mapping[str, str]]] = {
 }
 
 
-def load_factory(spec: str, *, limit_s: float = LIMIT_S) -> Factory:
+def load_factory(spec: str, *, limit_s: float = LIMIT_S, methods: Methods = METHODS) -> Factory:
     """Return the factory that `package.module:factory` names, with or without `python:` before it.
 
     The search path is that of `python -m`, the current directory first. The factory is called once
-    to check the object that it returns. The import may take `limit_s` seconds, and so may the call.
+    to check that the object it returns has the methods. The import may take `limit_s` seconds, and
+    so may the call.
 
     Raises:
         PortUnavailableError: there is no such factory, or the object is not a port.
@@ -63,7 +65,7 @@ def load_factory(spec: str, *, limit_s: float = LIMIT_S) -> Factory:
         factory = _found(_imported(module_name), path, name)
     if not callable(factory):
         _unavailable(name, f"{path!r} is not callable: it is of type {type(factory).__name__}")
-    make_port(factory, name, limit_s=limit_s)
+    make_port(factory, name, limit_s=limit_s, methods=methods)
     checked: Factory = factory
     return checked
 
@@ -100,7 +102,13 @@ def _found(module: object, path: str, name: str) -> object:
     return found
 
 
-def make_port(factory: Factory, name: str | None = None, *, limit_s: float = LIMIT_S) -> object:
+def make_port(
+    factory: Factory,
+    name: str | None = None,
+    *,
+    limit_s: float = LIMIT_S,
+    methods: Methods = METHODS,
+) -> object:
     """Return a new object of the factory; errors contain its `name`.
 
     Raises:
@@ -111,17 +119,17 @@ def make_port(factory: Factory, name: str | None = None, *, limit_s: float = LIM
         port = factory()
         if close_coroutine(port):
             _unavailable(name, "the factory is async; it must be a plain function")
-        _check(port, name)
+        _check(port, name, methods)
     return port
 
 
-def _check(port: object, name: str) -> None:
+def _check(port: object, name: str, methods: Methods) -> None:
     """Check that every method exists and accepts its arguments."""
-    missing = [method for method in METHODS if not callable(getattr(port, method, None))]
+    missing = [method for method in methods if not callable(getattr(port, method, None))]
     if missing:
-        methods = ", ".join(f"{method}()" for method in missing)
-        _unavailable(name, f"the object of type {type(port).__name__} has no {methods}")
-    for method, parameters in METHODS.items():
+        names = ", ".join(f"{method}()" for method in missing)
+        _unavailable(name, f"the object of type {type(port).__name__} has no {names}")
+    for method, parameters in methods.items():
         # Python may not know the parameters of a method in native code.
         with contextlib.suppress(ValueError):
             signature = inspect.signature(getattr(port, method))

@@ -11,6 +11,7 @@ from importlib.util import find_spec
 
 import pytest
 
+from groupcheck.properties.assignors.source import assignor_source
 from groupcheck.properties.brokers.catalogue import listing
 
 REQUIRE_ALL = "GROUPCHECK_REQUIRE_ALL" in os.environ
@@ -26,6 +27,12 @@ def needs(program: str) -> pytest.MarkDecorator:
 def needs_broker(name: str) -> pytest.MarkDecorator:
     """Mark a test that needs a broker, which is started by name."""
     why = _MISSING[name]
+    return pytest.mark.external(f"{name} cannot run here: {why}" if why else "")
+
+
+def needs_assignors(name: str) -> pytest.MarkDecorator:
+    """Mark a test that needs the assignors of a library that Python does not install."""
+    why = assignor_source(name).missing()
     return pytest.mark.external(f"{name} cannot run here: {why}" if why else "")
 
 

@@ -1,0 +1,193 @@
+"""The assignors of client libraries: `python bench/assignors.py run|page|speed`.
+
+`run PORT... --cases N --into DIR` verifies libraries and writes a result of each to DIR. `page
+--into DIR` writes docs/assignors-compared.md from these results. `speed` assigns 100,000 partitions
+to 1,000 members with each library and prints the seconds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from groupcheck.model.assignors.group import Group, Member, Topic
+from groupcheck.model.assignors.promises import ASSIGNORS, PROMISES, followed
+from groupcheck.properties.assignors.port import AssignorFailedError, AssignorPort
+from groupcheck.properties.assignors.source import assignor_source
+from groupcheck.properties.assignors.verify import Settings, verify
+from groupcheck.reports.assignors import AssignorsRun, run_json, source_of
+
+PORTS: Final = (
+    "kafka-clients:4.1",
+    "kafka-clients:2.7",
+    "librdkafka",
+    "franz-go",
+    "kafka-python",
+    "aiokafka",
+    "builtin",
+)
+PAGE: Final = Path(__file__).parents[1] / "docs" / "assignors-compared.md"
+
+HEAD: Final = """\
+# Assignors compared
+
+[`groupcheck assignors verify`](assignors.md) has given random groups to the assignors of client
+libraries and compared the assignments with what Kafka promises to users. A group may have members
+with different subscriptions, members that subscribe to nothing, static members, racks, and owners
+of partitions from earlier generations, also of partitions that no longer exist.
+
+`python bench/assignors.py run PORT... --cases N --into DIR` verifies libraries, and `python
+bench/assignors.py page --into DIR` writes this page. `groupcheck assignors verify PORT --cases N`
+finds the same.
+"""
+PROMISES_HEAD: Final = """
+## The promises
+
+A promise is checked only on assignments that keep those before it.
+
+| promise | severity | what Kafka promises | source |
+| --- | --- | --- | --- |
+"""
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
+
+
+def _run(port_names: list[str], cases: int, into: Path) -> None:
+    into.mkdir(parents=True, exist_ok=True)
+    for spec in port_names:
+        source = assignor_source(spec)
+        port = source.make(_say)
+        info = port.open()
+        settings = Settings(source.version, cases)
+        verified = [verify(port, name, settings) for name in info.assignors]
+        port.shutdown()
+        result = run_json(AssignorsRun(spec, info, source.version, settings.seed, verified))
+        file = into / f"{spec.replace(':', '-')}.json"
+        file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+        _say(f"{spec}: {result['verdict']}")
+
+
+def page(results: Mapping[str, Any]) -> str:
+    """The page of the results of libraries, by PORT argument."""
+    return "\n".join([HEAD, *_table(results)]) + "\n" + _promises() + "".join(_details(results))
+
+
+def _table(results: Mapping[str, Any]) -> Iterator[str]:
+    titles = (f"`{spec}` {each['version']}" for spec, each in results.items())
+    yield f"| | {' | '.join(titles)} |"
+    yield f"| --- |{' --- |' * len(results)}"
+    for name in ASSIGNORS:
+        yield f"| {name} | {' | '.join(_cell(name, each) for each in results.values())} |"
+    groups = (max(a["groups"] for a in each["assignors"]) for each in results.values())
+    yield f"| groups for each assignor | {' | '.join(f'{count:,}' for count in groups)} |"
+
+
+def _cell(assignor: str, result: Any) -> str:
+    """The promises that an assignor breaks, the worst first."""
+    if assignor not in {each["name"] for each in result["assignors"]}:
+        return "not there"
+    found = [each["promise"] for each in result["findings"] if each["assignor"] == assignor]
+    return ", ".join(dict.fromkeys(found)) or "keeps all"
+
+
+def _promises() -> str:
+    rows = []
+    for promise in PROMISES:
+        versions = [version for version in promise.sources if " " not in version]
+        links = (f"[{v}]({source_of(promise, v, promise.assignors[0])})" for v in versions)
+        rows.append(
+            f"| `{promise.id}` | {promise.severity} | {promise.words} | {', '.join(links)} |\n"
+        )
+    return PROMISES_HEAD + "".join(rows)
+
+
+def _details(results: Mapping[str, Any]) -> Iterator[str]:
+    for spec, result in results.items():
+        if result["findings"]:
+            yield f"\n## {result['name']} {result['version']}\n\n"
+            yield f"`groupcheck assignors verify {spec}`\n"
+        tried = {each["name"]: each["groups"] for each in result["assignors"]}
+        for each in result["findings"]:
+            yield f"\n### `{each['id']}`: {each['assignor']} breaks {each['promise']}\n\n"
+            cause = f": {each['cause']}" if each["cause"] else ""
+            yield f"In {each['groups']:,} of {tried[each['assignor']]:,} groups{cause}.\n"
+            yield _block([*each["text"], each["detail"]])
+            for other in each["others"]:
+                yield "\nAnother one:\n" + _block(other)
+
+
+def _block(lines: list[str]) -> str:
+    return "\n```text\n" + "\n".join(lines) + "\n```\n"
+
+
+def _large(*, different: bool) -> Group:
+    """1,000 members and 100 topics of 1,000 partitions; each subscribes to half if different."""
+    topics = tuple(Topic(f"t{n:02}", (frozenset(),) * 1_000) for n in range(100))
+    names = [topic.name for topic in topics]
+    members = tuple(
+        Member(f"m{n:03}", tuple(names[n % 2 :: 2] if different and n % 10 else names))
+        for n in range(1_000)
+    )
+    return Group(topics, members)
+
+
+def _timed(port: AssignorPort, assignor: str, group: Group) -> str:
+    """Seconds for a new group, and after 10 members have left."""
+    cells = []
+    for _ in range(2):
+        start = time.perf_counter()
+        try:
+            assigned = port.assign(assignor, group)
+        except AssignorFailedError as error:
+            return f"{error}"[:40]
+        cells.append(f"{time.perf_counter() - start:.1f}")
+        after = followed(group, assigned)
+        group = after._replace(members=after.members[10:])
+    return " / ".join(cells)
+
+
+def _speed(port_names: list[str], limit_s: float) -> None:
+    _say("seconds for a new group, and after 10 members have left")
+    _say("| | same subscriptions | different |\n| --- | --- | --- |")
+    for spec in port_names:
+        port = assignor_source(spec).make(lambda _: None)
+        if hasattr(port, "_limit_s"):
+            port._limit_s = limit_s
+        for name in port.open().assignors:
+            cells = (_timed(port, name, _large(different=different)) for different in (False, True))
+            _say(f"| {spec} {name} | {' | '.join(cells)} |")
+        port.shutdown()
+
+
+def main() -> int:
+    """Run a part; the status is 0."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("part", choices=("run", "page", "speed"))
+    parser.add_argument("ports", nargs="*", metavar="PORT")
+    parser.add_argument("--cases", type=int, default=1_000, metavar="N")
+    parser.add_argument("--into", type=Path, default=Path("assignors"), metavar="DIR")
+    parser.add_argument("--limit", type=float, default=120.0, metavar="SECONDS")
+    options = parser.parse_args()
+    if options.part == "run":
+        _run(options.ports or list(PORTS), options.cases, options.into)
+    elif options.part == "speed":
+        _speed(options.ports or list(PORTS), options.limit)
+    else:
+        read = ((spec, options.into / f"{spec.replace(':', '-')}.json") for spec in PORTS)
+        results = {
+            spec: json.loads(file.read_text("utf-8")) for spec, file in read if file.exists()
+        }
+        PAGE.write_text(page(results), encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""Assignors, as a group's leader runs them: subscriptions in, assignments out."""

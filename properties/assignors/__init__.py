@@ -1,0 +1,1 @@
+"""Verifies assignors: of client libraries, and of this repository."""

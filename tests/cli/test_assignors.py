@@ -1,0 +1,111 @@
+"""`groupcheck assignors verify`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from groupcheck.cli import main
+
+# It assigns everything that it may to the first member.
+GREEDY = """
+import json, sys
+for line in sys.stdin:
+    message = json.loads(line)
+    if message["type"] == "open":
+        names = ["range", "mine"]
+        print(json.dumps({"name": "greedy", "version": "1", "assignors": names}), flush=True)
+        continue
+    members = message["members"]
+    assigned = {member["memberId"]: {} for member in members}
+    first = members[0]
+    assigned[first["memberId"]] = {
+        name: list(range(len(racks)))
+        for name, racks in message["topics"].items() if name in first["topics"]
+    }
+    print(json.dumps({"assignment": assigned}), flush=True)
+"""
+
+
+@pytest.fixture
+def greedy(tmp_path: Path) -> str:
+    program = tmp_path / "greedy.py"
+    program.write_text(GREEDY)
+    return f"exec:{sys.executable} {program}"
+
+
+def test_a_library_that_keeps_the_promises_conforms(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["assignors", "verify", "builtin", "--assignor", "range", "--cases", "50"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1:] == [
+        "checked    the promises of Kafka 4.1",
+        "assignor   range: 50 groups, no finding",
+        "",
+        "verdict    conforms to Kafka's promises, as far as tried",
+    ]
+
+
+def test_a_finding_has_the_promise_the_source_and_the_smallest_group(
+    greedy: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["assignors", "verify", greedy, "--cases", "100", "--profile", "2.7"]) == 1
+    out = capsys.readouterr().out
+    assert "skipped    mine: Kafka has no such assignor" in out
+    assert ": range breaks complete (liveness)" in out
+    assert "blob/2.7.2/clients/src/main/java/org/apache/kafka/clients/consumer/KafkaConsumer" in out
+    assert "t0-0 is assigned to nobody" in out
+    assert "    m0 subscribes to t0\n" in out
+
+
+def test_the_group_of_a_finding_is_saved_and_can_be_given_again(
+    greedy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "saved"
+    assert main(["assignors", "verify", greedy, "--cases", "100", "--save", str(folder)]) == 1
+    (file, *_) = sorted(folder.iterdir())
+    capsys.readouterr()
+    assert main(["assignors", "verify", greedy, "--case", str(file), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert [f"finding_{each['id']}.json" for each in result["findings"]] == [file.name]
+    assert main(["assignors", "verify", "builtin", "--case", str(file)]) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nobody"], "unknown PORT 'nobody'; it is one of: builtin, kafka-python, aiokafka"),
+        (["kafka-clients:1.0"], "VERSION is one of: 2.7, 3.9, 4.1"),
+        (["builtin", "--assignor", "mine"], "builtin has no assignor 'mine'; it has range"),
+        (["builtin", "--profile", "3.9"], "no promises of version '3.9'; there are those of 2.7"),
+        (["builtin", "--case", "missing.json"], "cannot read missing.json: No such file"),
+        (["exec:no-such-program"], "'no-such-program' did not open"),
+        (["exec:'"], "cannot start"),
+        (["exec:cat"], "'cat' did not open: it did not name its assignors"),
+        (["python:nowhere:Mine"], "cannot import 'nowhere'"),
+        (["python:json:JSONDecoder"], "JSONDecoder has no open(), assign()"),
+        (["builtin", "--cases", "0"], "is not a whole number"),
+    ],
+)
+def test_bad_input_is_one_line(
+    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["assignors", "verify", *arguments]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+
+
+def test_a_folder_that_cannot_be_written_keeps_nothing_back(
+    greedy: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    arguments = ["assignors", "verify", greedy, "--cases", "30", "--save", str(blocked / "in")]
+    assert main(arguments) == 2
+    captured = capsys.readouterr()
+    assert "verdict    diverges" in captured.out
+    assert captured.err.startswith("groupcheck: cannot write to ")

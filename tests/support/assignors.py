@@ -1,0 +1,43 @@
+"""Groups to assign, written in a line, and ports of assignors that tests make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from groupcheck.model.assignors.group import Assignment, Group, Member, Partition, Topic
+from groupcheck.properties.assignors.builtin import BuiltinAssignors
+
+
+def partitions(text: str) -> tuple[Partition, ...]:
+    """`t0-1 t0-2`."""
+    found = (each.rpartition("-") for each in text.split())
+    return tuple(Partition(topic, int(number)) for topic, _, number in found)
+
+
+def topics(text: str) -> tuple[Topic, ...]:
+    """`t0:2 t1:1`: names and numbers of partitions, without racks."""
+    found = (each.split(":") for each in text.split())
+    return tuple(Topic(name, (frozenset(),) * int(count)) for name, count in found)
+
+
+def group(topic_text: str, **members: str) -> Group:
+    """`group("t0:2", m0="t0", m1="t0 < t0-1")`: what members subscribe to, and what they owned."""
+    found = []
+    for name, text in members.items():
+        subscribed, _, owned = text.partition("<")
+        found.append(Member(name, tuple(subscribed.split()), owned=partitions(owned)))
+    return Group(topics(topic_text), tuple(found))
+
+
+class Changed:
+    """The built-in assignors with something changed in what they assign; an `AssignorPort`."""
+
+    def __init__(self, change: Callable[[Group, Assignment], Assignment]) -> None:
+        self._change = change
+        self._builtin = BuiltinAssignors()
+        self.open = self._builtin.open
+        self.shutdown = self._builtin.shutdown
+
+    def assign(self, assignor: str, given: Group) -> Assignment:
+        """What the built-in assignor assigns, changed."""
+        return self._change(given, self._builtin.assign(assignor, given))
