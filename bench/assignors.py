@@ -41,9 +41,9 @@ libraries and compared the assignments with what Kafka promises to users. A grou
 with different subscriptions, members that subscribe to nothing, static members, racks, and owners
 of partitions from earlier generations, also of partitions that no longer exist.
 
-`python bench/assignors.py run PORT... --cases N --into DIR` verifies libraries, and `python
-bench/assignors.py page --into DIR` writes this page. `groupcheck assignors verify PORT --cases N`
-finds the same.
+`python bench/assignors.py run --cases 3000` verifies all of them, and `python bench/assignors.py
+page` writes this page. `groupcheck assignors verify kafka-clients:4.1 --cases 3000` finds the same
+for one.
 """
 PROMISES_HEAD: Final = """
 ## The promises

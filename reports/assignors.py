@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from groupcheck.model.assignors.group import Group, Member
 from groupcheck.model.assignors.promises import ASSIGNORS, Promise, shown
 from groupcheck.properties.assignors.port import AssignorInfo, given_group
-from groupcheck.properties.assignors.verify import Finding, Judged, Verified
+from groupcheck.properties.assignors.verify import Finding, Trial, Verified
 from groupcheck.reports.formatting import bounded_lines, counted
 
 FOLDER: Final = "clients/src/main/java/org/apache/kafka/clients/consumer"
@@ -81,17 +81,17 @@ def finding_lines(finding: Finding, version: str, tried: int) -> Iterator[str]:
     yield f"  {source_of(promise, version, finding.assignor)}"
     cause = f": {finding.cause}" if finding.cause else ""
     yield f"  In {finding.count:,} of {counted(tried, 'group')}{cause}. The smallest one:"
-    yield from (f"    {line}" for line in judged_lines(finding.judged))
+    yield from (f"    {line}" for line in trial_lines(finding.trial))
     yield f"  {detail}"
     for other in finding.others:
         yield "  Another one:"
-        yield from (f"    {line}" for line in judged_lines(other))
+        yield from (f"    {line}" for line in trial_lines(other))
 
 
-def judged_lines(judged: Judged) -> Iterator[str]:
+def trial_lines(trial: Trial) -> Iterator[str]:
     """A group, and what it was assigned."""
-    yield from group_lines(judged.group)
-    rounds = judged.rounds
+    yield from group_lines(trial.group)
+    rounds = trial.rounds
     for number, each in enumerate(rounds, 1):
         which = f"in rebalance {number}" if len(rounds) > 1 else "assigned"
         yield f"{which}: {shown(each.assignment)}"
@@ -148,7 +148,7 @@ def _finding_json(finding: Finding, version: str) -> dict[str, Any]:
         "groups": finding.count,
         "cause": finding.cause or None,
         "detail": detail,
-        "given": given_group(finding.judged.group),
-        "text": list(judged_lines(finding.judged)),
-        "others": [list(judged_lines(other)) for other in finding.others],
+        "given": given_group(finding.trial.group),
+        "text": list(trial_lines(finding.trial)),
+        "others": [list(trial_lines(other)) for other in finding.others],
     }

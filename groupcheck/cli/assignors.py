@@ -167,6 +167,4 @@ def _save(folder: Path, result: AssignorsRun) -> None:
     with ending_with_message(action=f"write to {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         for each in result.findings:
-            write_case(
-                folder / f"finding_{finding_id(each)}.json", each.assignor, each.judged.group
-            )
+            write_case(folder / f"finding_{finding_id(each)}.json", each.assignor, each.trial.group)

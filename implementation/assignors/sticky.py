@@ -170,7 +170,7 @@ class _Chains:
         self.size[index] -= 1
 
     def _fill(self, topics: Topics) -> None:
-        """Assign what nobody owns to the smallest subscriber, topics with few of them first."""
+        """Assign what no member owns to the smallest subscriber, topics with few of them first."""
         for topic in sorted(self._names, key=lambda name: (len(self._subscribers[name]), name)):
             heap = [(self.size[index], index) for index in self._subscribers[topic]]
             heapify(heap)

@@ -86,7 +86,7 @@ class Group(NamedTuple):
     def owners(self, *, newest_only: bool) -> dict[Partition, str]:
         """The owner of each assignable partition that has one.
 
-        A claim of a newer generation wins; with two of the same generation nobody is the owner.
+        A claim of a newer generation wins; with two of the same generation no member owns it.
         With `newest_only`, only claims of the group's newest generation count: Kafka 2.7 does this
         if all members have the same subscription (AbstractStickyAssignor.java:127), and 4.1 does
         not (AbstractStickyAssignor.java:175).

@@ -127,7 +127,7 @@ def _complete(each: Round) -> Iterator[str]:
     claims = each.group.claims()
     for partition in sorted(each.group.assignable - each.counts.keys()):
         if not (may_wait and partition in claims):
-            yield f"{partition} is assigned to nobody"
+            yield f"{partition} is assigned to no member"
 
 
 def _members(each: Round) -> Iterator[str]:
@@ -278,7 +278,7 @@ PROMISES: Final = (
     ),
     Promise(
         "each-member",
-        "Each member has an assignment, and nobody else.",
+        "Each member has an assignment, and no other one.",
         "protocol",
         ASSIGNORS,
         {"2.7": "ConsumerPartitionAssignor.java:59", "4.1": "ConsumerPartitionAssignor.java:69"},

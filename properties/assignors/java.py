@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -30,7 +30,8 @@ def missing(version: str) -> str | None:
     problem = java.missing(version, OLDEST_JAVA)
     if problem is not None:
         return problem
-    if not (cache_folder() / _name(version)).is_dir() and shutil.which("mvn") is None:
+    compiled_port = cache_folder() / _name(_sources(version), version)
+    if not compiled_port.is_dir() and shutil.which("mvn") is None:
         return "mvn is not on this machine, and the compiled port is not in the cache"
     return None
 
@@ -41,12 +42,22 @@ def command(version: str, report: Callable[[str], None]) -> list[str]:
     Raises:
         PortUnavailableError: something cannot be downloaded or compiled.
     """
+    sources = _sources(version)
+    path = compiled(sources, version, report)
+    return [java.java() or "java", *java.SMALL, SILENT, "-cp", path, sources[-1].stem]
+
+
+def compiled(sources: Sequence[Path], version: str, report: Callable[[str], None]) -> str:
+    """Return the class path of a program, compiled once with the jars of a version of Kafka.
+
+    Raises:
+        PortUnavailableError: something cannot be downloaded or compiled.
+    """
     jars = java.jars(version, SCALA, report)
-    # The coordinator of Kafka 2.7 has no assignors; that of 3.9 has the same interface as 4.1.
-    sources = [CLIENT, BROKER] if any(jars.glob("kafka-group-coordinator-api-*.jar")) else [CLIENT]
+    names = ", ".join(path.name for path in sources)
 
     def compile_sources(folder: Path) -> None:
-        report(f"compiling the assignors' port for Apache Kafka {version} into {cache_folder()}")
+        report(f"compiling {names} for Apache Kafka {version} into {cache_folder()}")
         compiler = folder.with_name("compiler")
         java.copy_jars(POM, compiler, "the Eclipse compiler for Java")
         (jar,) = compiler.glob("ecj-*.jar")
@@ -54,13 +65,17 @@ def command(version: str, report: Callable[[str], None]) -> list[str]:
         classes = os.pathsep.join(sorted(map(str, jars.glob("*.jar"))))
         options = [f"-{OLDEST_JAVA}", "-nowarn", "-proc:none", "-cp", classes, "-d", str(folder)]
         argv = [java.java() or "java", "-jar", str(jar), *options, *map(str, sources)]
-        do(argv, "the assignors' port cannot be compiled")
+        do(argv, f"{names} cannot be compiled")
 
-    folder = cached(_name(version), compile_sources)
-    path = os.pathsep.join((str(folder), f"{jars}/*"))
-    return [java.java() or "java", *java.SMALL, SILENT, "-cp", path, sources[-1].stem]
+    folder = cached(_name(sources, version), compile_sources)
+    return os.pathsep.join((str(folder), f"{jars}/*"))
 
 
-def _name(version: str) -> str:
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in (POM, CLIENT, BROKER)))
+def _sources(version: str) -> list[Path]:
+    # The coordinator of Kafka 2.7 has no assignors; that of 3.9 has the same interface as 4.1.
+    return [CLIENT] if version.startswith("2.") else [CLIENT, BROKER]
+
+
+def _name(sources: Sequence[Path], version: str) -> str:
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in (POM, *sources)))
     return f"assignors-{version}-{digest.hexdigest()[:12]}"

@@ -1,9 +1,9 @@
-"""Verifies assignors: groups drawn at random, judged by Kafka's promises, and made minimal."""
+"""Verifies assignors: groups drawn at random, trial by Kafka's promises, and made minimal."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
@@ -25,7 +25,7 @@ from groupcheck.model.assignors.promises import (
     Round,
     broken_in,
 )
-from groupcheck.properties.assignors.cases import groups
+from groupcheck.properties.assignors.cases import groups, is_possible
 from groupcheck.properties.assignors.port import AssignorFailedError, AssignorPort
 
 # A port that hangs so often is not asked again: each time costs its time limit.
@@ -39,7 +39,7 @@ MINIMISING_S: Final = 20.0
 OTHERS: Final = 3
 
 
-class Judged(NamedTuple):
+class Trial(NamedTuple):
     """A group that an assignor was given: its rounds, and the promise that they break."""
 
     group: Group
@@ -56,15 +56,15 @@ class Finding:
     """
 
     assignor: str
-    judged: Judged
+    trial: Trial
     count: int
     cause: str
-    others: tuple[Judged, ...] = ()
+    others: tuple[Trial, ...] = ()
 
     @property
     def broken(self) -> Broken:
         """The promise."""
-        found = self.judged.broken
+        found = self.trial.broken
         if found is None:
             msg = "a finding breaks a promise"
             raise ValueError(msg)
@@ -88,8 +88,8 @@ class Verified:
     findings: list[Finding] = field(default_factory=list)
 
 
-def judge(port: AssignorPort, assignor: str, version: str, group: Group) -> Judged:
-    """Have an assignor assign a group, in as many rounds as it takes, and judge the result."""
+def try_group(port: AssignorPort, assignor: str, version: str, group: Group) -> Trial:
+    """Have an assignor assign a group, in as many rounds as it takes, and check the result."""
     found: list[Round] = []
 
     def assign(each: Group) -> Assignment:
@@ -99,7 +99,7 @@ def judge(port: AssignorPort, assignor: str, version: str, group: Group) -> Judg
         broken = broken_in(assignor, version, group, assign, found)
     except AssignorFailedError as error:
         broken = Broken(ANSWERS, str(error), hung=error.hung)
-    return Judged(group, tuple(found), broken)
+    return Trial(group, tuple(found), broken)
 
 
 class Settings(NamedTuple):
@@ -144,20 +144,20 @@ def verify(
         nonlocal hangs
         if hangs >= MOST_HANGS:
             return
-        judged = judge(port, assignor, version, group)
+        trial = try_group(port, assignor, version, group)
         result.tried += 1
         progress(1)
-        if judged.broken is None:
-            causes.contradict(judged)
+        if trial.broken is None:
+            causes.contradict(trial)
         else:
-            hangs += judged.broken.hung
-            found[judged.broken.promise.id].add(causes.of(judged), judged)
+            hangs += trial.broken.hung
+            found[trial.broken.promise.id].add(causes.of(trial), trial)
 
     try_each()
     if hangs >= MOST_HANGS:
         result.stopped = f"the port hung {hangs} times"
     for each in found.values():
-        for cause, count, some in each.by_cause(causes.order):
+        for cause, count, some in each.by_cause(causes):
             finding = Finding(assignor, some[0], count, cause)
             if not finding.broken.hung:
                 _minimise(port, version, finding, some, causes)
@@ -172,10 +172,10 @@ def verify_group(port: AssignorPort, assignor: str, version: str, group: Group) 
     result = Verified(assignor, version)
     for _ in range(CHANCES):
         result.tried += 1
-        judged = judge(port, assignor, version, group)
-        if judged.broken is not None:
-            cause = min(causes.of(judged), default="", key=lambda each: causes.order(each)[1])
-            result.findings = [Finding(assignor, judged, 1, cause)]
+        trial = try_group(port, assignor, version, group)
+        if trial.broken is not None:
+            cause = causes.simplest(causes.of(trial))
+            result.findings = [Finding(assignor, trial, 1, cause)]
             break
     return result
 
@@ -198,38 +198,44 @@ class Causes:
                 for words, behaviour in behaviours.items()
                 if behaviour != usual
             }
-        self._contradicted: set[str] = set()
+        self.contradicted: Counter[str] = Counter()
+        self.excluded: set[str] = set()
 
-    def order(self, cause: str) -> tuple[bool, int]:
-        """Causes that explain as much in the order in which they are preferred, the last first.
+    def may_be(self, cause: str, trial: Trial) -> bool:
+        """Whether a broken promise may have a cause, or none that is known."""
+        possible = self.of(trial) - self.excluded
+        return cause in possible if cause else not possible
 
-        One that would have changed an assignment that was the documented one comes last.
-        """
+    def exclude(self, explained: Counter[str]) -> None:
+        """Leave out the causes that explain less than they contradict; a port may have several."""
+        names = explained.keys() | self.contradicted.keys()
+        self.excluded |= {each for each in names if explained[each] <= self.contradicted[each]}
+
+    def simplest(self, causes: Iterable[str]) -> str:
+        """The cause of some that comes first in the list of explanations."""
         names = [*EXPLANATIONS]
-        simple = -names.index(cause) if cause in EXPLANATIONS else 0
-        return cause not in self._contradicted, simple
+        return min(causes, key=lambda each: names.index(each) if each in names else -1, default="")
 
-    def contradict(self, judged: Judged) -> None:
-        """Note which causes would have changed an assignment that breaks no promise."""
-        if judged.rounds and len(self._contradicted) < len(self._others):
-            given_to = as_sets(judged.rounds[0].assignment)
+    def contradict(self, trial: Trial) -> None:
+        """Count which causes would have changed an assignment that breaks no promise."""
+        if trial.rounds:
+            given_to = as_sets(trial.rounds[0].assignment)
             for words, assign in self._others.items():
-                if words not in self._contradicted and as_sets(assign(judged.group)) != given_to:
-                    self._contradicted.add(words)
+                self.contradicted[words] += as_sets(assign(trial.group)) != given_to
 
-    def of(self, judged: Judged) -> frozenset[str]:
+    def of(self, trial: Trial) -> frozenset[str]:
         """What may be the cause of a broken promise; nothing if there is no more to say."""
-        if judged.broken is None:
+        if trial.broken is None:
             return frozenset()
-        if judged.broken.promise == ANSWERS:
-            return frozenset({judged.broken.detail.partition(":")[0]})
-        if judged.broken.promise.id != "as-documented":
+        if trial.broken.promise == ANSWERS:
+            return frozenset({trial.broken.detail.partition(":")[0]})
+        if trial.broken.promise.id != "as-documented":
             return frozenset()
-        given_to = as_sets(judged.rounds[0].assignment)
+        given_to = as_sets(trial.rounds[0].assignment)
         return frozenset(
             words
             for words, assign in self._others.items()
-            if as_sets(assign(judged.group)) == given_to
+            if as_sets(assign(trial.group)) == given_to
         )
 
 
@@ -242,42 +248,50 @@ class _Found:
 
     def __init__(self) -> None:
         self._counts: Counter[frozenset[str]] = Counter()
-        self._first: dict[frozenset[str], list[Judged]] = defaultdict(list)
+        self._first: dict[frozenset[str], list[Trial]] = defaultdict(list)
 
-    def add(self, causes: frozenset[str], judged: Judged) -> None:
+    def add(self, causes: frozenset[str], trial: Trial) -> None:
         """Count a group."""
         self._counts[causes] += 1
         if len(self._first[causes]) < SAMPLES:
-            self._first[causes].append(judged)
+            self._first[causes].append(trial)
 
-    def by_cause(
-        self, order: Callable[[str], tuple[bool, int]]
-    ) -> Iterator[tuple[str, int, list[Judged]]]:
+    def by_cause(self, causes: Causes) -> Iterator[tuple[str, int, list[Trial]]]:
         """Few causes that explain all groups, with the number and the first; "" for none."""
+        causes.exclude(_votes(self._counts))
         left = dict(self._counts)
         while left:
-            votes = Counter[str]()
-            for causes, count in left.items():
-                votes.update(dict.fromkeys(causes, count))
-            cause = max(votes, key=lambda c: (order(c)[0], votes[c], order(c)[1]), default="")
-            explained = [causes for causes in left if cause in causes or not cause]
-            first = [judged for each in explained for judged in self._first[each]]
-            yield cause, sum(left[each] for each in explained), first[:SAMPLES]
-            for each in explained:
-                del left[each]
+            votes = _votes(left)
+            for each in causes.excluded:
+                del votes[each]
+            most = max(votes.values(), default=0)
+            cause = causes.simplest(each for each, count in votes.items() if count == most)
+            explained = [possible for possible in left if cause in possible or not cause]
+            first = [trial for possible in explained for trial in self._first[possible]]
+            yield cause, sum(left[possible] for possible in explained), first[:SAMPLES]
+            for possible in explained:
+                del left[possible]
+
+
+def _votes(counts: Mapping[frozenset[str], int]) -> Counter[str]:
+    """How many groups each cause may explain."""
+    votes = Counter[str]()
+    for possible, count in counts.items():
+        votes.update(dict.fromkeys(possible, count))
+    return votes
 
 
 def _minimise(
-    port: AssignorPort, version: str, finding: Finding, some: list[Judged], causes: Causes
+    port: AssignorPort, version: str, finding: Finding, some: list[Trial], causes: Causes
 ) -> None:
     """Make groups of a finding minimal, until that has taken as long as one may wait."""
     until = monotonic() + MINIMISING_S
-    found: dict[Group, Judged] = {}
-    for judged in some:
+    found: dict[Group, Trial] = {}
+    for trial in some:
         if not found or monotonic() < until:
-            least = minimal(port, version, replace(finding, judged=judged), causes, until)
+            least = minimal(port, version, replace(finding, trial=trial), causes, until)
             found.setdefault(_named_in_order(least.group), least)
-    finding.judged, *others = sorted(found.values(), key=lambda each: _size(each.group))
+    finding.trial, *others = sorted(found.values(), key=lambda each: _size(each.group))
     finding.others = tuple(others[:OTHERS])
 
 
@@ -291,18 +305,20 @@ def _size(group: Group) -> int:
 
 def minimal(
     port: AssignorPort, version: str, finding: Finding, causes: Causes, until: float
-) -> Judged:
+) -> Trial:
     """A group that breaks a promise for the same cause, and none with one thing less does."""
-    best = finding.judged
+    best = finding.trial
     smaller = _smaller(best.group)
     while monotonic() < until and (group := next(smaller, None)) is not None:
-        judged = judge(port, finding.assignor, version, group)
+        if not is_possible(finding.assignor, group):
+            continue
+        trial = try_group(port, finding.assignor, version, group)
         if (
-            judged.broken is not None
-            and judged.broken.promise == finding.broken.promise
-            and (finding.cause in (same := causes.of(judged)) or not (same or finding.cause))
+            trial.broken is not None
+            and trial.broken.promise == finding.broken.promise
+            and causes.may_be(finding.cause, trial)
         ):
-            best = judged
+            best = trial
             smaller = _smaller(group)
     return best
 
@@ -346,13 +362,17 @@ def _plainer(group: Group) -> Iterator[Group]:
 
 def _simpler(member: Member) -> Iterator[Member]:
     for topic in member.topics:
-        yield member._replace(topics=tuple(each for each in member.topics if each != topic))
+        others = tuple(each for each in member.topics if each != topic)
+        yield member._replace(
+            topics=others, owned=tuple(each for each in member.owned if each.topic != topic)
+        )
+        yield member._replace(topics=others)
     for partition in member.owned:
-        others = tuple(each for each in member.owned if each != partition)
-        yield member._replace(owned=others)
+        rest = tuple(each for each in member.owned if each != partition)
+        yield member._replace(owned=rest)
         lower = partition._replace(number=partition.number - 1)
-        if lower.number >= 0 and lower not in others:
-            yield member._replace(owned=tuple(sorted((*others, lower))))
+        if lower.number >= 0 and lower not in rest:
+            yield member._replace(owned=tuple(sorted((*rest, lower))))
     if member.instance_id is not None:
         yield member._replace(instance_id=None)
     if member.rack is not None:
@@ -396,7 +416,7 @@ def _numbered(letter: str, names: Iterable[str]) -> dict[str, str]:
 
 
 def _without(topic: str, group: Group) -> Group:
-    """A group in which nobody knows a topic."""
+    """A group in which no member knows a topic."""
     members = tuple(
         member._replace(
             topics=tuple(each for each in member.topics if each != topic),

@@ -56,7 +56,7 @@ def test_a_finding_has_the_promise_the_source_and_the_smallest_group(
     assert "skipped    mine: Kafka has no such assignor" in out
     assert ": range breaks complete (liveness)" in out
     assert "blob/2.7.2/clients/src/main/java/org/apache/kafka/clients/consumer/KafkaConsumer" in out
-    assert "t0-0 is assigned to nobody" in out
+    assert "t0-0 is assigned to no member" in out
     assert "    m0 subscribes to t0\n" in out
 
 
@@ -76,7 +76,7 @@ def test_the_group_of_a_finding_is_saved_and_can_be_given_again(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nobody"], "unknown PORT 'nobody'; it is one of: builtin, kafka-python, aiokafka"),
+        (["nothing"], "unknown PORT 'nothing'; it is one of: builtin, kafka-python, aiokafka"),
         (["kafka-clients:1.0"], "VERSION is one of: 2.7, 3.9, 4.1"),
         (["builtin", "--assignor", "mine"], "builtin has no assignor 'mine'; it has range"),
         (["builtin", "--profile", "3.9"], "no promises of version '3.9'; there are those of 2.7"),

@@ -7,7 +7,7 @@ import pytest
 from groupcheck.model.assignors.group import Group
 from groupcheck.properties.assignors.port import AssignorFailedError
 from groupcheck.properties.assignors.source import assignor_source
-from groupcheck.properties.assignors.verify import Settings, judge, verify
+from groupcheck.properties.assignors.verify import Settings, try_group, verify
 from support.assignors import group
 from support.needs import needs_assignors
 
@@ -48,7 +48,7 @@ def test_a_library_breaks_the_promise_that_it_is_known_to_break(
     source = assignor_source(spec)
     port = source.make(print)
     port.open()
-    broken = judge(port, assignor, source.version, given).broken
+    broken = try_group(port, assignor, source.version, given).broken
     port.shutdown()
     assert (broken and broken.promise.id) == promise
 

@@ -71,7 +71,7 @@ def test_a_fault_is_found_with_the_smallest_group(
     result = verify(Changed(change), assignor, SETTINGS)
     found = {each.broken.promise.id: each for each in result.findings}
     assert promise in found
-    assert _text(found[promise].judged.group).strip() == smallest
+    assert _text(found[promise].trial.group).strip() == smallest
 
 
 def test_the_same_seed_draws_the_same_groups() -> None:
@@ -87,7 +87,7 @@ def test_another_known_behaviour_is_named_as_the_cause() -> None:
 
     (finding,) = verify(Changed(by_member_id), "roundrobin", SETTINGS).findings
     assert finding.cause == "it ignores group.instance.id"
-    assert len(finding.judged.group.members) == 2
+    assert len(finding.trial.group.members) == 2
 
 
 ECHO = """
@@ -183,9 +183,9 @@ def test_a_program_that_does_not_open_is_unavailable(argv: list[str]) -> None:
 def test_a_case_is_read_as_it_was_written_and_has_the_same_finding(tmp_path: Path) -> None:
     port = Changed(_swapped)
     (finding, *_) = verify(port, "sticky", SETTINGS).findings
-    write_case(tmp_path / "case.json", finding.assignor, finding.judged.group)
+    write_case(tmp_path / "case.json", finding.assignor, finding.trial.group)
     assignor, given = read_case(tmp_path / "case.json")
-    assert (assignor, given) == (finding.assignor, finding.judged.group)
+    assert (assignor, given) == (finding.assignor, finding.trial.group)
     again: Verified = verify_group(port, assignor, "4.1", given)
     assert again.findings[0].broken == finding.broken
 
