@@ -32,6 +32,7 @@ from groupcheck.model.vocabulary import (
     RequestBody,
     ResponseBody,
 )
+from groupcheck.reports.consumer_bytes import assignment_text, metadata_text
 from groupcheck.reports.formatting import counted, duration, passing, value, word
 
 Names = Mapping[str, str]
@@ -123,7 +124,7 @@ def _details(request: Request, names: Names) -> str:
         case kafka.JoinGroupRequest():
             words = _join_details(body)
         case kafka.SyncGroupRequest():
-            given = ", ".join(member(a.member_id, names) for a in body.assignments)
+            given = ", ".join(_given(each, names) for each in body.assignments)
             assigning = f", with assignments for {given}" if given else ""
             words = f" for generation {body.generation_id}{assigning}{_said_protocol(body)}"
         case kafka.HeartbeatRequest():
@@ -183,13 +184,19 @@ def _retained(body: kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest) ->
     return "" if said_ms == NO_RETENTION else f", retained for {duration(said_ms)}"
 
 
+def _given(given: kafka.Assignment, names: Names) -> str:
+    """A member, and its partitions if the bytes of its assignment say them."""
+    shown = assignment_text(given.assignment)
+    return member(given.member_id, names) + (f" {shown}" if shown.startswith("(") else "")
+
+
 def _filters(body: kafka.ListGroupsRequest) -> str:
     asked = (("in state", body.states_filter), ("of type", body.types_filter))
     return "".join(f" {what} {' or '.join(map(word, each))}" for what, each in asked if each)
 
 
 def _join_details(body: kafka.JoinGroupRequest) -> str:
-    offered = ", ".join(f"{word(p.name)} {value(p.metadata)}" for p in body.protocols)
+    offered = ", ".join(f"{word(p.name)} {metadata_text(p.metadata)}" for p in body.protocols)
     kind = f" of type {word(body.protocol_type)}" if body.protocol_type != "consumer" else ""
     timeouts = [f"session timeout {duration(body.session_timeout_ms)}"]
     if body.rebalance_timeout_ms != -1:
@@ -274,7 +281,7 @@ def _listed_group(group: kafka.ListedGroup) -> str:
 
 
 def _sync_answer(body: kafka.SyncGroupResponse) -> str:
-    fields = f", assignment {value(body.assignment)}" if body.error_code == 0 else ""
+    fields = f", assignment {assignment_text(body.assignment)}" if body.error_code == 0 else ""
     if body.protocol_type is not None or body.protocol_name is not None:
         fields += f", protocol {word(body.protocol_type)}/{word(body.protocol_name)}"
     return error_name(body.error_code) + fields
@@ -299,7 +306,7 @@ def _join_answer(body: kafka.JoinGroupResponse, names: Names) -> str:
         kind = f"{word(body.protocol_type)}/" if body.protocol_type else ""
         parts.append(f"protocol {kind}{word(body.protocol_name)}")
     if body.members:
-        listed = (f"{member(m.member_id, names)} {value(m.metadata)}" for m in body.members)
+        listed = (f"{member(m.member_id, names)} {metadata_text(m.metadata)}" for m in body.members)
         parts.append(f"members {', '.join(listed)}")
     elif body.error_code == 0:
         parts.append("no member list")
@@ -330,6 +337,6 @@ def _described(described: kafka.DescribedGroupMember, names: Names) -> str:
     return (
         f"{member(described.member_id, names)}"
         f" (client {value(described.client_id)} at {value(described.client_host)},"
-        f" metadata {value(described.member_metadata)},"
-        f" assignment {value(described.member_assignment)})"
+        f" metadata {metadata_text(described.member_metadata)},"
+        f" assignment {assignment_text(described.member_assignment)})"
     )

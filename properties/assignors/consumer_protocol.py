@@ -20,6 +20,9 @@ OWNED_IN_USER_DATA: Final = ("sticky",)
 
 SHORTEST: Final = 2  # bytes: the version
 
+# What kafka-python raises on bytes that are not of a schema.
+UNREADABLE: Final = (StructError, ValueError, IndexError, TypeError, AttributeError, MemoryError)
+
 
 class _Schemas(NamedTuple):
     """kafka-python's classes."""
@@ -39,6 +42,41 @@ def _schemas() -> _Schemas:
         metadata.ConsumerProtocolSubscription,
         user_data.StickyAssignorUserData,
     )
+
+
+class Subscription(NamedTuple):
+    """What a member's subscription says."""
+
+    version: int
+    topics: tuple[str, ...]
+    owned: tuple[Partition, ...]
+    generation: int
+    rack: str | None
+    user_data: bytes | None
+
+
+def decoded_subscription(data: bytes) -> Subscription | None:
+    """What a member's metadata says; None if it is no subscription of versions 0 to 3.
+
+    Raises:
+        PortUnavailableError: kafka-python is not installed.
+    """
+    make = _schemas().subscription
+    try:
+        found = make.decode(data)
+        if found.encode() != data:
+            return None
+        owned = getattr(found, "owned_partitions", None) or ()
+        return Subscription(
+            int.from_bytes(data[:SHORTEST], "big"),
+            tuple(found.topics),
+            tuple(Partition(each.topic, number) for each in owned for number in each.partitions),
+            found.generation_id,
+            found.rack_id,
+            found.user_data,
+        )
+    except UNREADABLE:
+        return None
 
 
 class MalformedAssignmentError(ValueError):
@@ -96,6 +134,6 @@ def decoded_assignment(data: bytes) -> tuple[Partition, ...]:
             for each in assignment.assigned_partitions
             for number in each.partitions
         )
-    except (StructError, ValueError, IndexError, TypeError, UnicodeDecodeError) as error:
+    except UNREADABLE as error:
         msg = f"{error}: {data.hex() or 'no bytes'}"
         raise MalformedAssignmentError(msg) from error

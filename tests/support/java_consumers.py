@@ -16,7 +16,8 @@ from typing import Any, Final, NamedTuple, Self
 from uuid import uuid4
 
 from confluent_kafka import Producer
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
 
 from groupcheck.properties.assignors import java as assignors
 from groupcheck.properties.brokers import java
@@ -172,8 +173,12 @@ class Topics:
     """The topics of a broker."""
 
     def __init__(self, address: str) -> None:
-        self._admin = AdminClient({"bootstrap.servers": address})
-        self._producer = Producer({"bootstrap.servers": address})
+        settings: dict[str, str | int | float | bool] = {
+            "bootstrap.servers": address,
+            "log_level": 2,  # it would complain when the broker ends
+        }
+        self._admin = AdminClient(settings)
+        self._producer = Producer(settings)
 
     def create(self, topic: str, partitions: int) -> None:
         """Create a topic."""

@@ -15,6 +15,7 @@ from support.needs import needs_assignors, needs_broker
 
 VERSION = "4.1.2"
 QUICK = {"heartbeat_interval_ms": 300}
+BOTH = ("leader", "other")
 TRIES = 25  # each fails with a probability of about one half
 
 pytestmark = [
@@ -60,8 +61,8 @@ def test_two_consumers_of_kafka_own_a_partition_after_a_topic_was_created_again_
         assert consumers.owns("leader") == [f"{b}-0", f"{b}-1"]
         assert consumers.owns("other") == [f"{a}-0", f"{a}-1", shared]
         topics.produce(shared, "once")
-        for name in ("leader", "other"):
-            consumers.eventually(lambda name=name: consumers.records(name) == [(shared, "once")])
+        polled = [(shared, "once")]
+        consumers.eventually(lambda: all(consumers.records(name) == polled for name in BOTH))
 
 
 def test_every_rebalance_of_kafka_fails_after_a_topic_was_created_again_with_fewer(
@@ -77,7 +78,7 @@ def test_every_rebalance_of_kafka_fails_after_a_topic_was_created_again_with_few
             "java.lang.IllegalStateException: No more unfilled consumers to be assigned."
         }
         first = consumers.of("leader", "exception")[0].at_s
-        for name in ("leader", "other"):
+        for name in BOTH:
             assert all(each.at_s < first for each in consumers.of(name, "assigned"))
 
 
@@ -88,8 +89,8 @@ def test_all_consumers_of_kafka_fail_in_turn_after_a_topic_was_created_again_wit
     with Consumers(address, VERSION, assignor, **QUICK) as consumers:
         _share(consumers, prefix, fragile=True)
         _create_again(consumers, topics, prefix)
-        for name in ("leader", "other"):
-            consumers.eventually(lambda name=name: bool(consumers.of(name, "closed")))
+        consumers.eventually(lambda: all(consumers.of(name, "closed") for name in BOTH))
+        for name in BOTH:
             (failure,) = consumers.of(name, "exception")
             assert "No more unfilled consumers to be assigned." in failure.what["reason"]
 
@@ -140,18 +141,20 @@ def _reader_robbed_by_idle(consumers: Consumers, topic: str) -> tuple[str, str]:
     """
     for number in range(TRIES):
         reader, idle = f"reader{number}", f"idle{number}"
-        consumers.start(reader, topic)
-        consumers.eventually(lambda name=reader: len(consumers.owns(name)) == 2)
-        consumers.eventually(lambda name=reader: consumers.generation(name) > 0)
-        before = consumers.generation(reader)
-        consumers.start(idle, pattern="no-topic-.*")
-        consumers.eventually(
-            lambda name=reader, last=before: (
-                consumers.generation(name) > last and bool(consumers.owns(name))
-            )
-        )
+        _start_after(consumers, reader, idle, topic)
         if len(consumers.owns(reader)) == 1:
             return reader, idle
         consumers.close(idle)
         consumers.close(reader)
     raise AssertionError(consumers.events)
+
+
+def _start_after(consumers: Consumers, reader: str, idle: str, topic: str) -> None:
+    """Start the consumer of a topic, then that of none, and wait for their first generation."""
+    consumers.start(reader, topic)
+    consumers.eventually(lambda: len(consumers.owns(reader)) == 2)
+    consumers.eventually(lambda: consumers.generation(reader) > 0)
+    before = consumers.generation(reader)
+    consumers.start(idle, pattern="no-topic-.*")
+    consumers.eventually(lambda: consumers.generation(reader) > before)
+    consumers.eventually(lambda: bool(consumers.owns(reader)))
