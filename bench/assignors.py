@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupcheck.model.assignors.group import Group, Member, Topic
-from groupcheck.model.assignors.promises import ASSIGNORS, PROMISES, followed
+from groupcheck.model.assignors.promises import ADVICE, ASSIGNORS, PROMISES, followed
 from groupcheck.properties.assignors.port import AssignorFailedError, AssignorPort
 from groupcheck.properties.assignors.source import assignor_source
 from groupcheck.properties.assignors.verify import Settings, verify
@@ -48,7 +48,8 @@ for one.
 PROMISES_HEAD: Final = """
 ## The promises
 
-A promise is checked only on assignments that keep those before it.
+A promise is checked only on assignments that keep those before it. *Advice* is no promise, and does
+not count in the verdict.
 
 | promise | severity | what Kafka promises | source |
 | --- | --- | --- | --- |
@@ -77,7 +78,7 @@ def _run(port_names: list[str], cases: int, into: Path) -> None:
 
 def page(results: Mapping[str, Any]) -> str:
     """The page of the results of libraries, by PORT argument."""
-    return "\n".join([HEAD, *_table(results)]) + "\n" + _promises() + "".join(_details(results))
+    return "\n".join([HEAD, *_table(results)]) + "\n" + promises() + "".join(_details(results))
 
 
 def _table(results: Mapping[str, Any]) -> Iterator[str]:
@@ -94,11 +95,16 @@ def _cell(assignor: str, result: Any) -> str:
     """The promises that an assignor breaks, the worst first."""
     if assignor not in {each["name"] for each in result["assignors"]}:
         return "not there"
-    found = [each["promise"] for each in result["findings"] if each["assignor"] == assignor]
+    found = [
+        each["promise"]
+        for each in result["findings"]
+        if each["assignor"] == assignor and each["severity"] != ADVICE
+    ]
     return ", ".join(dict.fromkeys(found)) or "keeps all"
 
 
-def _promises() -> str:
+def promises() -> str:
+    """The list of promises."""
     rows = []
     for promise in PROMISES:
         versions = [version for version in promise.sources if " " not in version]
@@ -116,7 +122,8 @@ def _details(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"`groupcheck assignors verify {spec}`\n"
         tried = {each["name"]: each["groups"] for each in result["assignors"]}
         for each in result["findings"]:
-            yield f"\n### `{each['id']}`: {each['assignor']} breaks {each['promise']}\n\n"
+            does = "could be" if each["severity"] == ADVICE else "breaks"
+            yield f"\n### `{each['id']}`: {each['assignor']} {does} {each['promise']}\n\n"
             cause = f": {each['cause']}" if each["cause"] else ""
             yield f"In {each['groups']:,} of {tried[each['assignor']]:,} groups{cause}.\n"
             yield _block([*each["text"], each["detail"]])

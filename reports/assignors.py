@@ -8,9 +8,10 @@ from typing import Any, Final, NamedTuple
 
 from groupcheck.model.assignors.group import Group, Member
 from groupcheck.model.assignors.promises import ASSIGNORS, Promise, shown
+from groupcheck.properties.assignors.causes import Trial
 from groupcheck.properties.assignors.port import AssignorInfo, given_group
-from groupcheck.properties.assignors.verify import Finding, Trial, Verified
-from groupcheck.reports.formatting import bounded_lines, counted
+from groupcheck.properties.assignors.verify import Finding, Verified
+from groupcheck.reports.formatting import bounded_lines, counted, word
 
 FOLDER: Final = "clients/src/main/java/org/apache/kafka/clients/consumer"
 TAGS: Final = {"2.7": "2.7.2", "4.1": "4.1.2"}
@@ -29,6 +30,11 @@ class AssignorsRun(NamedTuple):
     def findings(self) -> list[Finding]:
         """The findings of all assignors, the worst first."""
         return sorted((f for each in self.verified for f in each.findings), key=lambda f: f.rank)
+
+    @property
+    def broken(self) -> list[Finding]:
+        """The findings that break a promise, and are no advice."""
+        return [finding for finding in self.findings if not finding.is_advice]
 
 
 def finding_id(finding: Finding) -> str:
@@ -67,20 +73,24 @@ def run_text(run: AssignorsRun) -> str:
 
 def verdict(run: AssignorsRun) -> str:
     """The verdict in one line."""
-    if run.findings:
-        return f"diverges from Kafka's promises: {counted(len(run.findings), 'finding')}"
-    return "conforms to Kafka's promises, as far as tried"
+    if run.broken:
+        return f"breaks Kafka's promises: {counted(len(run.broken), 'finding')}"
+    if any(each.interrupted for each in run.verified):
+        return "none: interrupted"
+    return "keeps Kafka's promises, as far as tried"
 
 
 def finding_lines(finding: Finding, version: str, tried: int) -> Iterator[str]:
     """A finding: the promise, what breaks it, and the smallest group."""
     promise, detail, _ = finding.broken
-    name = f"{finding.assignor} breaks {promise.id}"
+    does = "could be" if finding.is_advice else "breaks"
+    name = f"{finding.assignor} {does} {promise.id}"
     yield f"Finding {finding_id(finding)}: {name} ({promise.severity})"
     yield f"  {promise.words}"
     yield f"  {source_of(promise, version, finding.assignor)}"
     cause = f": {finding.cause}" if finding.cause else ""
-    yield f"  In {finding.count:,} of {counted(tried, 'group')}{cause}. The smallest one:"
+    which = "The smallest one" if finding.minimal else "One of them"
+    yield f"  In {finding.count:,} of {counted(tried, 'group')}{cause}. {which}:"
     yield from (f"    {line}" for line in trial_lines(finding.trial))
     yield f"  {detail}"
     for other in finding.others:
@@ -94,27 +104,27 @@ def trial_lines(trial: Trial) -> Iterator[str]:
     rounds = trial.rounds
     for number, each in enumerate(rounds, 1):
         which = f"in rebalance {number}" if len(rounds) > 1 else "assigned"
-        yield f"{which}: {shown(each.assignment)}"
+        yield f"{which}: {shown(each.assignment) or 'nothing'}"
 
 
 def group_lines(group: Group) -> Iterator[str]:
     """The topics and the members of a group."""
     for topic in group.topics:
-        racks = [
-            f"{number}: {' '.join(sorted(each))}" for number, each in enumerate(topic.racks) if each
-        ]
-        at = f", with replicas in racks {', '.join(racks)}" if racks else ""
-        yield f"{topic.name} has {counted(len(topic.racks), 'partition')}{at}"
+        yield f"{word(topic.name)} has {counted(len(topic.racks), 'partition')}"
+        for number, racks in enumerate(topic.racks):
+            if racks:
+                in_racks = " ".join(map(word, sorted(racks)))
+                yield f"{word(topic.name)}-{number} has replicas in rack {in_racks}"
     for member in group.members:
-        yield f"{member.id} {', '.join(_member(member))}"
+        yield f"{word(member.id)} {', '.join(_member(member))}"
 
 
 def _member(member: Member) -> Iterator[str]:
-    yield f"subscribes to {' '.join(member.topics) or 'nothing'}"
+    yield f"subscribes to {' '.join(map(word, member.topics)) or 'nothing'}"
     if member.instance_id is not None:
-        yield f"has group.instance.id {member.instance_id}"
+        yield f"has group.instance.id {word(member.instance_id)}"
     if member.rack is not None:
-        yield f"is in rack {member.rack}"
+        yield f"is in rack {word(member.rack)}"
     if member.owned:
         generation = "" if member.generation is None else f" in generation {member.generation}"
         yield f"owned {' '.join(map(str, member.owned))}{generation}"

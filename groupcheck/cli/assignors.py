@@ -8,13 +8,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from groupcheck.cli.exit_status import CONFORMS, DIVERGES, CommandError, ending_with_message
+from groupcheck.cli.exit_status import (
+    CONFORMS,
+    DIVERGES,
+    NO_VERDICT,
+    CommandError,
+    ending_with_message,
+)
 from groupcheck.cli.options import add_shared, add_table
 from groupcheck.cli.output import print_json, print_text
 from groupcheck.numeric_options import whole
 
 if TYPE_CHECKING:
-    from groupcheck.model.assignors.group import Group
+    from groupcheck.properties.assignors.case_file import Case
     from groupcheck.properties.assignors.port import AssignorInfo, AssignorPort
     from groupcheck.properties.assignors.verify import Verified
     from groupcheck.reports.assignors import AssignorsRun
@@ -102,7 +108,9 @@ def run(options: argparse.Namespace) -> int:
         print_text(run_text(result))
     if options.save is not None:
         _save(options.save, result)
-    return DIVERGES if result.findings else CONFORMS
+    if result.broken:
+        return DIVERGES
+    return NO_VERDICT if any(each.interrupted for each in verified) else CONFORMS
 
 
 def _report(line: str) -> None:
@@ -118,7 +126,7 @@ def _version(name: str) -> str:
     return name
 
 
-def _case(path: Path | None) -> tuple[str, Group] | None:
+def _case(path: Path | None) -> Case | None:
     from groupcheck.properties.assignors.case_file import read_case
 
     if path is None:
@@ -127,14 +135,18 @@ def _case(path: Path | None) -> tuple[str, Group] | None:
         return read_case(path)
 
 
-def _names(
-    options: argparse.Namespace, info: AssignorInfo, only: tuple[str, Group] | None
-) -> Sequence[str]:
+def _names(options: argparse.Namespace, info: AssignorInfo, only: Case | None) -> Sequence[str]:
     """The assignors to verify."""
     from groupcheck.model.assignors.promises import ASSIGNORS
 
     known = [name for name in info.assignors if name in ASSIGNORS]
-    wanted = [only[0]] if only else options.assignor or known
+    if only and options.assignor:
+        msg = "--case names the assignor: leave out --assignor"
+        raise CommandError(msg)
+    wanted = [only.assignor] if only else list(dict.fromkeys(options.assignor)) or known
+    if not wanted:
+        msg = f"{options.port} has none of Kafka's assignors: {', '.join(ASSIGNORS)}"
+        raise CommandError(msg)
     for name in wanted:
         if name not in known:
             msg = f"{options.port} has no assignor {name!r}; it has {', '.join(known) or 'none'}"
@@ -147,24 +159,30 @@ def _verified(
     port: AssignorPort,
     names: Sequence[str],
     version: str,
-    only: tuple[str, Group] | None,
+    only: Case | None,
 ) -> list[Verified]:
-    from groupcheck.properties.assignors.verify import Settings, verify, verify_group
+    from groupcheck.properties.assignors.verify import Settings, verify, verify_case
     from groupcheck.reports.progress import Bars
 
     if only is not None:
-        return [verify_group(port, only[0], version, only[1])]
+        return [verify_case(port, version, only)]
     settings = Settings(version, options.cases, options.seed, not options.no_racks)
+    done: list[Verified] = []
     with Bars() as bars:
-        return [verify(port, name, settings, bars(name, options.cases)) for name in names]
+        for name in names:
+            done.append(verify(port, name, settings, bars(name, options.cases)))
+            if done[-1].interrupted:
+                break
+    return done
 
 
 def _save(folder: Path, result: AssignorsRun) -> None:
     """Write the group of each finding to a file of its own."""
-    from groupcheck.properties.assignors.case_file import write_case
+    from groupcheck.properties.assignors.case_file import Case, write_case
     from groupcheck.reports.assignors import finding_id
 
     with ending_with_message(action=f"write to {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
         for each in result.findings:
-            write_case(folder / f"finding_{finding_id(each)}.json", each.assignor, each.trial.group)
+            case = Case(each.assignor, each.trial.group, each.cause)
+            write_case(folder / f"finding_{finding_id(each)}.json", case)

@@ -29,8 +29,8 @@ class Behaviour(NamedTuple):
 def assign_range(group: Group, behaviour: Behaviour) -> Assignment:
     """Each topic's partitions in ranges, one for each member that subscribes to it, in order.
 
-    The first members get one more if the numbers do not divide (2.7 RangeAssignor.java:79). With
-    racks, members first get partitions with a replica in their rack (4.1 RangeAssignor.java:110).
+    The first members get one more if the numbers do not divide (2.7 RangeAssignor.java:32). With
+    racks, members first get partitions with a replica in their rack (4.1 RangeAssignor.java:170).
     """
     shares = [
         _Shares(t, subscribers, behaviour) for t, subscribers in _subscribers(group, behaviour)
@@ -101,11 +101,13 @@ def _racks_matter(racks: Sequence[frozenset[str]], members: Iterable[Member]) ->
 
 
 def racks_matter(group: Group) -> bool:
-    """Whether a sticky assignor prefers some members for some partitions.
+    """Whether a sticky assignor that regards racks prefers some members for some partitions.
 
-    4.1 AbstractStickyAssignor.java:470.
+    4.1 AbstractStickyAssignor.java:484.
     """
-    return _racks_matter([racks for topic in group.topics for racks in topic.racks], group.members)
+    subscribed = {topic for member in group.members for topic in member.topics}
+    topics = (topic for topic in group.topics if topic.name in subscribed)
+    return _racks_matter([racks for topic in topics for racks in topic.racks], group.members)
 
 
 def _with_same_members(shares: Iterable[_Shares]) -> Iterable[list[_Shares]]:
@@ -156,14 +158,17 @@ FUNCTIONS: Final[Mapping[str, Function]] = {
     "broker:range": assign_range,
 }
 
-# Range regards racks from 3.5 on (KIP-881); the broker's assignors do not.
-WITH_RACKS: Final[Mapping[str, frozenset[str]]] = {"2.7": frozenset(), "4.1": frozenset({"range"})}
+# Which assignors regard racks, from 3.5 on (KIP-881); the broker's do not.
+RACK_AWARE: Final[Mapping[str, frozenset[str]]] = {
+    "2.7": frozenset(),
+    "4.1": frozenset({"range", "sticky", "cooperative-sticky"}),
+}
 
 
 def function_of(assignor: str, version: str) -> tuple[Function, Behaviour] | None:
     """The function that an assignor computes in a version of Kafka; None if it is none."""
     function = FUNCTIONS.get(assignor)
-    return function and (function, Behaviour(racks=assignor in WITH_RACKS[version]))
+    return function and (function, Behaviour(racks=assignor in RACK_AWARE[version]))
 
 
 def as_they_come(group: Group) -> Iterable[Member]:

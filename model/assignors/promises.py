@@ -1,19 +1,24 @@
 """What Kafka promises to users of an assignor, checked on an assignment.
 
 The promises come from Kafka's documentation and not from its code, so that Kafka itself can break
-them.
+them. The exception is `as-kafka`: clients compute what Kafka's own assignor computes.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from groupcheck.model.assignors.functions import FUNCTIONS, function_of, racks_matter
-from groupcheck.model.assignors.group import Assignment, Group, Partition, as_sets
+from groupcheck.model.assignors.functions import (
+    FUNCTIONS,
+    RACK_AWARE,
+    function_of,
+    racks_matter,
+)
+from groupcheck.model.assignors.group import NO_GENERATION, Assignment, Group, Partition, as_sets
 from groupcheck.model.assignors.optimum import Moves, after, moved
 
 CLIENT: Final = ("range", "roundrobin", "sticky", "cooperative-sticky")
@@ -22,8 +27,10 @@ ASSIGNORS: Final = (*CLIENT, *BROKER)
 STICKY: Final = frozenset({"sticky", "cooperative-sticky", "broker:uniform"})
 COOPERATIVE: Final = frozenset({"cooperative-sticky"})
 
-WITHOUT_RACKS: Final = 2
-WITH_RACKS: Final = 5
+# In how many rebalances a cooperative assignor assigns everything (KIP-429). If racks matter, it
+# may go on to move partitions towards them.
+REBALANCES: Final = 2
+REBALANCES_WITH_RACKS: Final = 5
 
 VERSIONS: Final = ("2.7", "4.1")
 
@@ -42,23 +49,28 @@ class Round:
 
     @cached_property
     def counts(self) -> Counter[Partition]:
-        """To how many members each partition is assigned."""
-        return Counter(p for partitions in self.assignment.values() for p in set(partitions))
+        """To how many members each partition is assigned; only members of the group count."""
+        assigned = (set(self.assignment.get(member.id, ())) for member in self.group.members)
+        return Counter(partition for partitions in assigned for partition in partitions)
 
     @cached_property
     def claims(self) -> Mapping[Partition, frozenset[str]]:
         """The members that own a partition and have to revoke it before another one gets it.
 
         A claim of a generation that is not the group's newest does not count: its member has
-        missed a rebalance, and another may have got the partition meanwhile.
+        missed a rebalance, and another may have got the partition meanwhile. A client that reports
+        no generation has a claim if no other member reports one.
         """
-        newest = self.group.newest
         return {
-            partition: frozenset(
-                member for member, owned_in in claims.items() if owned_in == newest
-            )
+            partition: frozenset(self._owning(claims))
             for partition, claims in self.group.claims().items()
         }
+
+    def _owning(self, claims: Mapping[str, int]) -> Iterator[str]:
+        counts = {self.group.newest}
+        if max(claims.values()) == NO_GENERATION:
+            counts.add(NO_GENERATION)
+        yield from (member for member, owned_in in claims.items() if owned_in in counts)
 
     @property
     def is_complete(self) -> bool:
@@ -88,29 +100,30 @@ def followed(group: Group, assignment: Assignment) -> Group:
     )
 
 
-def rounds(assignor: str, group: Group) -> int:
-    """In how many rebalances an assignor has to assign every partition of a group, at most.
+def _racks_count(each: Round) -> bool:
+    """Whether partitions may move towards racks (4.1 AbstractStickyAssignor.java:51)."""
+    return each.assignor in RACK_AWARE[each.version] and racks_matter(each.group)
 
-    A cooperative assignor first has partitions revoked (KIP-429). If racks matter, it may go on to
-    move some towards their racks.
-    """
-    if assignor not in COOPERATIVE:
+
+def rounds(first: Round) -> int:
+    """In how many rebalances an assignor has to assign every partition of a group, at most."""
+    if first.assignor not in COOPERATIVE:
         return 1
-    return WITH_RACKS if racks_matter(group) else WITHOUT_RACKS
+    return REBALANCES_WITH_RACKS if _racks_count(first) else REBALANCES
 
 
 def _once(each: Round) -> Iterator[str]:
-    for partition, count in each.counts.items():
-        if count > 1:
+    for partition, owners in each.counts.items():
+        if owners > 1:
             to = sorted(m for m, assigned in each.assignment.items() if partition in assigned)
             yield f"{partition} is assigned to {' and '.join(to)}"
 
 
 def _listed_once(each: Round) -> Iterator[str]:
     for member, partitions in each.assignment.items():
-        for partition, count in Counter(partitions).items():
-            if count > 1:
-                yield f"{partition} is listed {count} times in the assignment of {member}"
+        for partition, times in Counter(partitions).items():
+            if times > 1:
+                yield f"{partition} is listed {times} times in the assignment of {member}"
 
 
 def _revoked_first(each: Round) -> Iterator[str]:
@@ -135,13 +148,13 @@ def _members(each: Round) -> Iterator[str]:
         if member.id not in each.assignment:
             yield f"{member.id} has no assignment"
     known = {member.id for member in each.group.members}
-    for unknown in each.assignment.keys() - known:
-        yield f"{unknown!r} is assigned partitions, and is not a member"
+    for unknown in sorted(each.assignment.keys() - known):
+        yield f"{unknown!r} has an assignment, and is not a member"
 
 
 def _exists(each: Round) -> Iterator[str]:
     existing = {partition for topic in each.group.topics for partition in topic.partitions}
-    for partition in each.counts.keys() - existing:
+    for partition in sorted(each.counts.keys() - existing):
         yield f"{partition} is assigned, and does not exist"
 
 
@@ -175,11 +188,8 @@ def _most_balanced(each: Round) -> Iterator[str]:
 
 
 def _fewest_moves(each: Round) -> Iterator[str]:
-    """Either all claims count, or those of the newest generation: versions of Kafka differ.
-
-    With racks, partitions may move to members in their racks (4.1 AbstractStickyAssignor.java:51).
-    """
-    if each.assignor not in STICKY or not each.is_complete or racks_matter(each.group):
+    """Either all claims count, or those of the newest generation: versions of Kafka differ."""
+    if each.assignor not in STICKY or not each.is_complete or _racks_count(each):
         return
     worse = []
     for newest_only in (False, True):
@@ -189,8 +199,8 @@ def _fewest_moves(each: Round) -> Iterator[str]:
             return
         fewer = moved(after(each.assignment, chain), owners)
         worse.append((moved(each.assignment, owners), fewer, chain))
-    count, fewer, chain = worse[0]
-    yield f"{count} moved where {fewer} would do: {', '.join(map(str, chain))}"
+    moves, fewer, chain = worse[0]
+    yield f"{moves} moved where {fewer} would do: {', '.join(map(str, chain))}"
 
 
 def _sizes(each: Round) -> str:
@@ -223,6 +233,10 @@ class Promise(NamedTuple):
     check: Check
 
 
+# The severities, the worst first; advice is no promise.
+ADVICE: Final = "advice"
+SEVERITIES: Final = ("safety", "liveness", "protocol", "efficiency", ADVICE)
+
 _STICKY = tuple(name for name in ASSIGNORS if name in STICKY)
 _BROKER = "group-coordinator/src/main/java/org/apache/kafka/coordinator/group/assignor"
 _UNIFORM = f"{_BROKER}/UniformHomogeneousAssignmentBuilder.java"
@@ -252,6 +266,22 @@ FEWEST_MOVES: Final = Promise(
 PROMISES: Final = (
     ANSWERS,
     Promise(
+        "each-member",
+        "Each member has an assignment, and no other one.",
+        "protocol",
+        ASSIGNORS,
+        {"2.7": "ConsumerPartitionAssignor.java:59", "4.1": "ConsumerPartitionAssignor.java:69"},
+        _members,
+    ),
+    Promise(
+        "exists",
+        "Only partitions that exist are assigned.",
+        "protocol",
+        ASSIGNORS,
+        {"2.7": "KafkaConsumer.java:132", "4.1": "KafkaConsumer.java:102"},
+        _exists,
+    ),
+    Promise(
         "one-owner",
         "A partition is assigned to one member at most.",
         "safety",
@@ -277,22 +307,6 @@ PROMISES: Final = (
         _complete,
     ),
     Promise(
-        "each-member",
-        "Each member has an assignment, and no other one.",
-        "protocol",
-        ASSIGNORS,
-        {"2.7": "ConsumerPartitionAssignor.java:59", "4.1": "ConsumerPartitionAssignor.java:69"},
-        _members,
-    ),
-    Promise(
-        "exists",
-        "Only partitions that exist are assigned.",
-        "protocol",
-        ASSIGNORS,
-        {"2.7": "KafkaConsumer.java:132", "4.1": "KafkaConsumer.java:102"},
-        _exists,
-    ),
-    Promise(
         "subscribed",
         "A member is assigned partitions of topics to which it subscribes.",
         "protocol",
@@ -309,15 +323,15 @@ PROMISES: Final = (
         _listed_once,
     ),
     Promise(
-        "as-documented",
-        "The assignment is the one that Kafka's documentation of the assignor describes.",
+        "as-kafka",
+        "The assignment is the one that Kafka's own assignor computes, whichever member leads the group.",
         "protocol",
         tuple(FUNCTIONS),
         {
-            "2.7": "RangeAssignor.java:87",
-            "4.1": "RangeAssignor.java:123",
-            "2.7 roundrobin": "RoundRobinAssignor.java:104",
-            "4.1 roundrobin": "RoundRobinAssignor.java:105",
+            "2.7": "RangeAssignor.java:29",
+            "4.1": "RangeAssignor.java:43",
+            "2.7 roundrobin": "RoundRobinAssignor.java:32",
+            "4.1 roundrobin": "RoundRobinAssignor.java:32",
             "4.1 broker:range": f"{_BROKER}/RangeAssignor.java:41",
         },
         _function,
@@ -336,8 +350,8 @@ PROMISES: Final = (
     ),
     Promise(
         "most-balanced",
-        "No chain of moves makes the assignment more balanced.",
-        "efficiency",
+        "No chain of moves makes the assignment more balanced. Kafka promises single moves only.",
+        ADVICE,
         _STICKY,
         {
             "2.7": "StickyAssignor.java:36",
@@ -348,8 +362,6 @@ PROMISES: Final = (
     ),
     FEWEST_MOVES,
 )
-
-SEVERITIES: Final = ("safety", "liveness", "protocol", "efficiency")
 
 
 class Broken(NamedTuple):
@@ -381,7 +393,7 @@ def broken_in(
     A cooperative assignor assigns until nothing waits to be revoked, and a sticky one once more,
     which is to change nothing. `assign` may raise; `done` gets each round.
     """
-    most = rounds(assignor, group)
+    most = rounds(Round(assignor, version, group, {}))
     before = group
     for number in range(1, most + 2):
         done.append(Round(assignor, version, before, assign(before), is_last=number >= most))
@@ -391,6 +403,20 @@ def broken_in(
         if number > 1 and done[-2].is_complete:
             break
         before = followed(before, done[-1].assignment)
-    # What a cooperative assignor assigns in several rounds moves as little as one round would.
-    whole = Round(assignor, version, group, done[-1].assignment)
-    return broken(whole, (FEWEST_MOVES,)) if assignor in COOPERATIVE else None
+    return _in_vain(done) if assignor in COOPERATIVE else None
+
+
+def _in_vain(done: list[Round]) -> Broken | None:
+    """What a cooperative assignor does in several rounds has to move as little as one round would.
+
+    It does not make its only owner revoke a partition that it then gets again.
+    """
+    first, last = done[0], done[-1]
+    for partition, claims in sorted(first.group.claims().items()):
+        (owner, *others) = claims
+        waits = partition in first.group.assignable and partition not in first.counts
+        again = waits and not others and partition in last.assignment[owner]
+        if again and not _racks_count(first):
+            detail = f"{owner} has to revoke {partition}, and gets it again"
+            return Broken(FEWEST_MOVES, detail)
+    return broken(replace(first, assignment=last.assignment), (FEWEST_MOVES,))

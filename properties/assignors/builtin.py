@@ -30,24 +30,20 @@ class BuiltinAssignors:
         Raises:
             AssignorFailedError: the code under test raised an exception.
         """
+        joined = [
+            Joined(member.id, member.instance_id, encoded_subscription(assignor, member))
+            for member in group.members
+        ]
         try:
             if assignor.startswith(BROKER):
                 return _by_broker(assignor.removeprefix(BROKER), group)
-            return _by_leader(assignor, group)
+            sent = lead(assignor, {topic.name: topic.racks for topic in group.topics}, joined)
+            return {member: decoded_assignment(data) for member, data in sent.items()}
         except Exception as error:
             raise AssignorFailedError(one_line(error)) from error
 
     def shutdown(self) -> None:
         """Nothing runs."""
-
-
-def _by_leader(assignor: str, group: Group) -> Assignment:
-    joined = [
-        Joined(member.id, member.instance_id, encoded_subscription(assignor, member))
-        for member in group.members
-    ]
-    sent = lead(assignor, {topic.name: topic.racks for topic in group.topics}, joined)
-    return {member: decoded_assignment(data) for member, data in sent.items()}
 
 
 def _by_broker(assignor: str, group: Group) -> Assignment:

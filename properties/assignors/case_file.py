@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Annotated, NamedTuple
 
 import msgspec
 
@@ -14,29 +15,43 @@ class MalformedCaseError(ValueError):
     """A file that has no case."""
 
 
+Name = Annotated[str, msgspec.Meta(max_length=1_000)]
+Number = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+
+
 class _Member(msgspec.Struct, rename="camel", forbid_unknown_fields=True):
-    member_id: str
-    topics: tuple[str, ...]
-    group_instance_id: str | None = None
-    rack_id: str | None = None
-    owned_partitions: dict[str, tuple[int, ...]] = {}
-    generation_id: int | None = None
+    member_id: Name
+    topics: tuple[Name, ...]
+    group_instance_id: Name | None = None
+    rack_id: Name | None = None
+    owned_partitions: dict[Name, tuple[Number, ...]] = {}
+    generation_id: Number | None = None
 
 
 class _Case(msgspec.Struct, forbid_unknown_fields=True):
-    assignor: str
-    topics: dict[str, tuple[frozenset[str], ...]]
+    assignor: Name
+    topics: dict[Name, tuple[frozenset[Name], ...]]
     members: tuple[_Member, ...]
+    cause: Name = ""
 
 
-def write_case(path: Path, assignor: str, group: Group) -> None:
+class Case(NamedTuple):
+    """A group for an assignor, and the cause of the finding that it shows, if known."""
+
+    assignor: str
+    group: Group
+    cause: str = ""
+
+
+def write_case(path: Path, case: Case) -> None:
     """Write a case; raises OSError."""
-    encoded = msgspec.json.encode({"assignor": assignor, **given_group(group)})
+    cause = {"cause": case.cause} if case.cause else {}
+    encoded = msgspec.json.encode({"assignor": case.assignor, **cause, **given_group(case.group)})
     path.write_bytes(msgspec.json.format(encoded, indent=1) + b"\n")
 
 
-def read_case(path: Path) -> tuple[str, Group]:
-    """Read the assignor and the group of a case.
+def read_case(path: Path) -> Case:
+    """Read a case.
 
     Raises:
         MalformedCaseError: the file has no case.
@@ -62,4 +77,4 @@ def read_case(path: Path) -> tuple[str, Group]:
         msg = f"{path} has no group to assign: it needs members, each with an id of its own"
         raise MalformedCaseError(msg)
     topics = tuple(Topic(name, racks) for name, racks in case.topics.items())
-    return case.assignor, Group(topics, members)
+    return Case(case.assignor, Group(topics, members), case.cause)

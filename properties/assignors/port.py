@@ -132,7 +132,7 @@ class ProgramPort:
         deadline = monotonic() + limit_s
         hung = False
         try:
-            program.refuse_leftovers()
+            program.refuse_leftovers("its answer")
             program.send(json.dumps(message, separators=(",", ":")).encode() + b"\n", deadline)
             return _parsed(program.line(deadline))
         except TimeoutError:
@@ -173,11 +173,14 @@ def info_of(answer: Json) -> AssignorInfo:
     Raises:
         AssignorFailedError: it names no assignors.
     """
-    names = answer.get("assignors")
-    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+    name, names = answer.get("name"), answer.get("assignors")
+    if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
         msg = f"it did not name its assignors: {shorten(answer)}"
         raise AssignorFailedError(msg)
-    return AssignorInfo(str(answer.get("name")), str(answer.get("version")), tuple(names))
+    if not isinstance(name, str) or not name:
+        msg = f"it has no name: {shorten(answer)}"
+        raise AssignorFailedError(msg)
+    return AssignorInfo(name, str(answer.get("version") or ""), tuple(dict.fromkeys(names)))
 
 
 def assign_message(assignor: str, group: Group) -> Json:
@@ -215,8 +218,9 @@ def assignment_of(answer: Json) -> Assignment:
     given = answer.get("assignment")
     if not isinstance(given, Mapping):
         reason = answer.get("error")
-        msg = shorten(answer) if reason is None else str(reason)
-        raise AssignorFailedError(msg)
+        if not isinstance(reason, str) or not reason.strip():
+            reason = f"an answer without an assignment: {shorten(answer)}"
+        raise AssignorFailedError(reason.splitlines()[0])
     return {str(member): partitions_of(value) for member, value in given.items()}
 
 
@@ -233,7 +237,7 @@ def partitions_of(value: object) -> tuple[Partition, ...]:
         msg = f"an assignment that cannot be decoded: {error}"
         raise AssignorFailedError(msg) from error
     if isinstance(value, Mapping) and all(
-        isinstance(numbers, list) and all(type(number) is int for number in numbers)
+        isinstance(numbers, list) and all(type(n) is int and 0 <= n < 2**31 for n in numbers)
         for numbers in value.values()
     ):
         return tuple(Partition(topic, n) for topic, numbers in value.items() for n in numbers)

@@ -105,8 +105,8 @@ class Program:
             self._pump(deadline)
         return self._lines.popleft()
 
-    def refuse_leftovers(self) -> None:
-        """Check that the program has written nothing since the last `done`.
+    def refuse_leftovers(self, last: str = "'done'") -> None:
+        """Check that the program has written nothing since what it had to write last.
 
         Raises:
             PortFailedError: it has, or it has ended.
@@ -115,7 +115,7 @@ class Program:
             self._read(self._poll.poll(0))
         if self._lines or self._partial:
             line = self._lines[0] if self._lines else b"".join(self._partial)
-            protocol_error(f"a line after 'done': {shorten(line)}")
+            protocol_error(f"a line after {last}: {shorten(line)}")
         if self._ended:
             self._raise_ended("closed its standard output")
 

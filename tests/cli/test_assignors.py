@@ -9,6 +9,10 @@ from pathlib import Path
 import pytest
 
 from groupcheck.cli import main
+from groupcheck.model.assignors.group import Assignment, Group
+from groupcheck.properties.assignors.builtin import BuiltinAssignors
+from groupcheck.properties.assignors.case_file import Case, write_case
+from support.assignors import group
 
 # It assigns everything that it may to the first member.
 GREEDY = """
@@ -44,7 +48,7 @@ def test_a_library_that_keeps_the_promises_conforms(capsys: pytest.CaptureFixtur
         "checked    the promises of Kafka 4.1",
         "assignor   range: 50 groups, no finding",
         "",
-        "verdict    conforms to Kafka's promises, as far as tried",
+        "verdict    keeps Kafka's promises, as far as tried",
     ]
 
 
@@ -83,6 +87,8 @@ def test_the_group_of_a_finding_is_saved_and_can_be_given_again(
         (["builtin", "--case", "missing.json"], "cannot read missing.json: No such file"),
         (["exec:no-such-program"], "'no-such-program' did not open"),
         (["exec:'"], "cannot start"),
+        (["builtin", "--case", "CASE", "--assignor", "range"], "leave out --assignor"),
+        (["python:support.assignors:Unknown"], "has none of Kafka's assignors: range, roundrobin"),
         (["exec:cat"], "'cat' did not open: it did not name its assignors"),
         (["python:nowhere:Mine"], "cannot import 'nowhere'"),
         (["python:json:JSONDecoder"], "JSONDecoder has no open(), assign()"),
@@ -90,9 +96,12 @@ def test_the_group_of_a_finding_is_saved_and_can_be_given_again(
     ],
 )
 def test_bad_input_is_one_line(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+    arguments: list[str], message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["assignors", "verify", *arguments]) == 2
+    case = tmp_path / "case.json"
+    write_case(case, Case("range", group("t0:1", m0="t0")))
+    given = [str(case) if each == "CASE" else each for each in arguments]
+    assert main(["assignors", "verify", *given]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert message in captured.err
@@ -107,5 +116,25 @@ def test_a_folder_that_cannot_be_written_keeps_nothing_back(
     arguments = ["assignors", "verify", greedy, "--cases", "30", "--save", str(blocked / "in")]
     assert main(arguments) == 2
     captured = capsys.readouterr()
-    assert "verdict    diverges" in captured.out
+    assert "verdict    breaks" in captured.out
     assert captured.err.startswith("groupcheck: cannot write to ")
+
+
+def test_an_interrupted_run_reports_what_it_has_found(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+
+    def interrupted(_: object, _assignor: str, given: Group) -> Assignment:
+        nonlocal calls
+        calls += 1
+        if calls > 20:
+            raise KeyboardInterrupt
+        return {member.id: () for member in given.members}
+
+    monkeypatch.setattr(BuiltinAssignors, "assign", interrupted)
+    assert main(["assignors", "verify", "builtin", "--cases", "500"]) == 1
+    out = capsys.readouterr().out
+    assert "assignor   range: 20 groups, 1 finding, then stopped: interrupted\n" in out
+    assert "range breaks complete (liveness)" in out
+    assert "roundrobin" not in out

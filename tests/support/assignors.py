@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from groupcheck.model.assignors.group import Assignment, Group, Member, Partition, Topic
 from groupcheck.properties.assignors.builtin import BuiltinAssignors
@@ -41,3 +42,15 @@ class Changed:
     def assign(self, assignor: str, given: Group) -> Assignment:
         """What the built-in assignor assigns, changed."""
         return self._change(given, self._builtin.assign(assignor, given))
+
+
+class Unknown:
+    """An object for `python:` whose assignor Kafka does not have."""
+
+    def open(self) -> object:
+        """Name it."""
+        return {"name": "unknown", "version": "1", "assignors": ["mine"]}
+
+    def assign(self, message: dict[str, Any]) -> object:
+        """Is not called."""
+        raise NotImplementedError(message)

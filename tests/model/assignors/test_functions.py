@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from groupcheck.model.assignors.functions import (
     Behaviour,
     Function,
     assign_range,
     assign_round_robin,
-    function_of,
 )
-from groupcheck.model.assignors.group import Group, Member, Topic, as_sets
-from groupcheck.properties.assignors.cases import groups
+from groupcheck.model.assignors.group import Group, Member, Topic
 from support.assignors import group, partitions
 
 WITHOUT_RACKS = Behaviour(racks=False)
@@ -73,14 +69,3 @@ def test_topics_with_as_many_partitions_stay_together_where_racks_allow_it() -> 
     members = (Member("m0", ("t0", "t1"), rack="b"), Member("m1", ("t0", "t1"), rack="a"))
     found = assign_range(Group((Topic("t0", racks), Topic("t1", racks)), members), Behaviour())
     assert found == {"m0": partitions("t0-1 t1-1"), "m1": partitions("t0-0 t1-0")}
-
-
-@pytest.mark.parametrize("version", ["2.7", "4.1"])
-@given(st.data())
-@settings(max_examples=100, deadline=None)
-def test_without_racks_both_versions_assign_the_same(version: str, data: st.DataObject) -> None:
-    drawn = data.draw(groups("range", racks=False))
-    found = function_of("range", version)
-    assert found is not None
-    function, behaviour = found
-    assert as_sets(function(drawn, behaviour)) == as_sets(assign_range(drawn, WITHOUT_RACKS))

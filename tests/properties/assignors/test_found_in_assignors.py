@@ -28,7 +28,7 @@ def _cases() -> Iterator[object]:
 def test_the_case_breaks_the_promise(spec: str, promise: str, case: str, tmp_path: Path) -> None:
     file = tmp_path / "case.json"
     file.write_text(case)
-    assignor, group = read_case(file)
+    assignor, group, _ = read_case(file)
     source = assignor_source(spec)
     port = source.make(print)
     port.open()

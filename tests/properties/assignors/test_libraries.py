@@ -71,7 +71,7 @@ def test_aiokafka_ignores_static_members() -> None:
     port.open()
     (finding,) = verify(port, "roundrobin", Settings("4.1", 200, racks=False)).findings
     assert (finding.broken.promise.id, finding.cause) == (
-        "as-documented",
+        "as-kafka",
         "it ignores group.instance.id",
     )
 

@@ -12,13 +12,14 @@ import pytest
 
 from groupcheck.model.assignors.group import Assignment, Group, Partition
 from groupcheck.properties.assignors.case_file import (
+    Case,
     MalformedCaseError,
     read_case,
     write_case,
 )
 from groupcheck.properties.assignors.port import AssignorFailedError, ProgramPort
 from groupcheck.properties.assignors.python import PythonAssignors
-from groupcheck.properties.assignors.verify import Settings, Verified, verify, verify_group
+from groupcheck.properties.assignors.verify import Settings, verify, verify_case
 from groupcheck.properties.ports.port import PortUnavailableError
 from support.assignors import Changed, group
 
@@ -101,7 +102,7 @@ for line in sys.stdin:
 ANSWERS = [
     ("'not json'", "a line that is not JSON"),
     ("'[]'", "an answer that is not an object"),
-    ("'{}'", "{}"),
+    ("'{}'", "an answer without an assignment: {}"),
     ("""'{"error": "no such assignor"}'""", "no such assignor"),
     ("""'{"assignment": {"m0": "!"}}'""", "an assignment that cannot be decoded"),
     ("""'{"assignment": {"m0": "AAA="}}'""", "an assignment that cannot be decoded"),
@@ -183,13 +184,15 @@ def test_a_program_that_does_not_open_is_unavailable(argv: list[str]) -> None:
 def test_a_case_is_read_as_it_was_written_and_has_the_same_finding(tmp_path: Path) -> None:
     port = Changed(_swapped)
     (finding, *_) = verify(port, "sticky", SETTINGS).findings
-    write_case(tmp_path / "case.json", finding.assignor, finding.trial.group)
-    assignor, given = read_case(tmp_path / "case.json")
-    assert (assignor, given) == (finding.assignor, finding.trial.group)
-    again: Verified = verify_group(port, assignor, "4.1", given)
-    assert again.findings[0].broken == finding.broken
+    case = Case(finding.assignor, finding.trial.group, finding.cause)
+    write_case(tmp_path / "case.json", case)
+    assert read_case(tmp_path / "case.json") == case
+    (again,) = verify_case(port, "4.1", case).findings
+    assert again.broken == finding.broken
 
 
+MEMBER = """{"assignor": "range", "topics": {}, "members": [
+{"memberId": "m", "topics": [], %s}]}"""
 TWICE = """{"assignor": "range", "topics": {}, "members": [
 {"memberId": "m", "topics": []}, {"memberId": "m", "topics": []}]}"""
 
@@ -205,6 +208,9 @@ TWICE = """{"assignor": "range", "topics": {}, "members": [
         '{"assignor": "range", "topics": {}, "members": []}',
         '{"assignor": "range", "topics": {"t0": 3}, "members": [{"memberId": "m", "topics": []}]}',
         '{"assignor": "range", "topics": {}, "members": [{"memberId": "m", "topics": 1}]}',
+        MEMBER % '"generationId": 1099511627776',
+        MEMBER % '"ownedPartitions": {"t": [-1]}',
+        MEMBER % f'"groupInstanceId": "{"i" * 40_000}"',
     ],
 )
 def test_a_file_without_a_case_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
