@@ -324,7 +324,7 @@ PROMISES: Final = (
     ),
     Promise(
         "as-kafka",
-        "The assignment is the one that Kafka's own assignor computes, whichever member leads the group.",
+        "The assignment is that of Kafka's own assignor, whichever member leads the group.",
         "protocol",
         tuple(FUNCTIONS),
         {
