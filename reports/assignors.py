@@ -74,10 +74,10 @@ def run_text(run: AssignorsRun) -> str:
 def verdict(run: AssignorsRun) -> str:
     """The verdict in one line."""
     if run.broken:
-        return f"breaks Kafka's promises: {counted(len(run.broken), 'finding')}"
+        return f"diverges from Kafka's promises: {counted(len(run.broken), 'finding')}"
     if any(each.interrupted for each in run.verified):
         return "none: interrupted"
-    return "keeps Kafka's promises, as far as tried"
+    return "conforms to Kafka's promises, as far as tried"
 
 
 def finding_lines(finding: Finding, version: str, tried: int) -> Iterator[str]:

@@ -17,9 +17,9 @@ PLAIN: Final = ""
 
 # The start of a line, and its colour.
 LINES: Final = (
-    (r"verdict    (conforms to |no errors in |keeps )", f"{BOLD};{GREEN}"),
+    (r"verdict    (conforms to |no errors in )", f"{BOLD};{GREEN}"),
     (
-        r"verdict    (diverges from |breaks |.*; \d+ findings? so far|\d+ findings? in )",
+        r"verdict    (diverges from |.*; \d+ findings? so far|\d+ findings? in )",
         f"{BOLD};{RED}",
     ),
     (r"(groups|verdict) .*[1-9][\d,]* accepted, 0 rejected", f"{BOLD};{GREEN}"),

@@ -274,14 +274,6 @@ PROMISES: Final = (
         _members,
     ),
     Promise(
-        "exists",
-        "Only partitions that exist are assigned.",
-        "protocol",
-        ASSIGNORS,
-        {"2.7": "KafkaConsumer.java:132", "4.1": "KafkaConsumer.java:102"},
-        _exists,
-    ),
-    Promise(
         "one-owner",
         "A partition is assigned to one member at most.",
         "safety",
@@ -305,6 +297,14 @@ PROMISES: Final = (
         ASSIGNORS,
         {"2.7": "KafkaConsumer.java:132", "4.1": "KafkaConsumer.java:102"},
         _complete,
+    ),
+    Promise(
+        "exists",
+        "Only partitions that exist are assigned.",
+        "protocol",
+        ASSIGNORS,
+        {"2.7": "KafkaConsumer.java:132", "4.1": "KafkaConsumer.java:102"},
+        _exists,
     ),
     Promise(
         "subscribed",
