@@ -68,7 +68,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 SLOW = {
-    *("assignors.md", "coverage.md", "explore.md", "pytest.md", "reports.md", "start.md"),
+    *("coverage.md", "explore.md", "pytest.md", "reports.md", "start.md"),
     *("verify.md", "write-a-specification.md"),
 }
 
