@@ -34,7 +34,7 @@ class _Schemas(NamedTuple):
 
 @cache
 def _schemas() -> _Schemas:
-    with importing_kafka_python("verifying assignors"):
+    with importing_kafka_python():
         from kafka.coordinator.assignors.sticky import user_data  # noqa: PLC0415 (an extra)
         from kafka.protocol.consumer import metadata  # noqa: PLC0415 (as above)
     return _Schemas(

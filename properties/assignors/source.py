@@ -94,7 +94,7 @@ def _franz(report: Report) -> AssignorPort:
 def _imported(module: str, name: str, package: str, extra: str, _: Report) -> AssignorPort:
     """A port whose module needs a package of an extra."""
     try:
-        with importing_kafka_python("verifying assignors"):
+        with importing_kafka_python():
             made = getattr(import_module(f"groupcheck.properties.assignors.{module}"), name)
     except PortUnavailableError as error:
         if getattr(error.__cause__, "name", "kafka") == "kafka":

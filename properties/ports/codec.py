@@ -64,11 +64,11 @@ class InexpressibleError(ValueError):
 
 
 @contextmanager
-def importing_kafka_python(what: str) -> Iterator[None]:
+def importing_kafka_python() -> Iterator[None]:
     """Import kafka-python, an extra, in the body.
 
     Raises:
-        PortUnavailableError: it is not installed; the message says that `what` needs it.
+        PortUnavailableError: it is not installed.
     """
     try:
         # On some Pythons importing kafka-python emits DeprecationWarnings, which `-W error` turns
@@ -77,13 +77,13 @@ def importing_kafka_python(what: str) -> Iterator[None]:
             warnings.simplefilter("ignore", DeprecationWarning)
             yield
     except ImportError as error:
-        msg = f"{what} needs the package kafka-python: pip install 'groupcheck[wire]'"
+        msg = "this needs the package kafka-python: pip install 'groupcheck[wire]'"
         raise PortUnavailableError(msg) from error
 
 
 @cache
 def _modules() -> tuple[Any, ...]:
-    with importing_kafka_python("kafka://"):
+    with importing_kafka_python():
         from kafka.protocol import admin, consumer, metadata, producer  # noqa: PLC0415 (an extra)
     return consumer, admin, metadata, producer
 
