@@ -8,11 +8,6 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Final
 
-from groupcheck.properties.assignors.consumer_protocol import (
-    MalformedAssignmentError,
-    decoded_assignment,
-    decoded_subscription,
-)
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.reports.formatting import counted, value, word
 
@@ -33,14 +28,16 @@ def assignment_text(data: bytes) -> str:
 
 
 def _looks_like_one(data: bytes) -> bool:
-    """Whether the bytes may be of the consumer protocol: the package is imported only then."""
+    """Whether the bytes may be of the consumer protocol: its decoders are imported only then."""
     return len(data) >= SHORTEST and int.from_bytes(data[:2], "big") in VERSIONS
 
 
 @lru_cache(maxsize=1_000)
 def _subscription(data: bytes) -> str:
+    from groupcheck.properties.assignors import consumer_protocol  # noqa: PLC0415 (see above)
+
     try:
-        found = decoded_subscription(data)
+        found = consumer_protocol.decoded_subscription(data)
     except PortUnavailableError:
         return ""
     if found is None:
@@ -59,9 +56,11 @@ def _subscription(data: bytes) -> str:
 
 @lru_cache(maxsize=1_000)
 def _assignment(data: bytes) -> str:
+    from groupcheck.properties.assignors import consumer_protocol  # noqa: PLC0415 (see above)
+
     try:
-        return f"({_listed(decoded_assignment(data))})"
-    except (MalformedAssignmentError, PortUnavailableError):
+        return f"({_listed(consumer_protocol.decoded_assignment(data))})"
+    except (consumer_protocol.MalformedAssignmentError, PortUnavailableError):
         return ""
 
 

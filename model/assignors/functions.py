@@ -1,7 +1,7 @@
 """The assignors whose result is a function of the group: range and round robin.
 
 Every client of a group has to be able to lead it, and members of several libraries and versions may
-be in one group. For these two assignors Kafka documents the result itself.
+be in one group. For these two assignors all compute what Kafka's own assignor does.
 """
 
 from __future__ import annotations

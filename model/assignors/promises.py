@@ -72,7 +72,7 @@ class Round:
             counts.add(NO_GENERATION)
         yield from (member for member, owned_in in claims.items() if owned_in in counts)
 
-    @property
+    @cached_property
     def is_complete(self) -> bool:
         """Whether every assignable partition is assigned once, and nothing else is."""
         counts = self.counts
@@ -175,13 +175,13 @@ def _function(each: Round) -> Iterator[str]:
 
 
 def _balanced(each: Round) -> Iterator[str]:
-    if each.assignor in STICKY and each.is_complete:
+    if each.is_complete:
         for move in each.moves.towards_balance():
             yield f"{_sizes(each)}: {move} would be more balanced"
 
 
 def _most_balanced(each: Round) -> Iterator[str]:
-    if each.assignor in STICKY and each.is_complete:
+    if each.is_complete:
         chain = each.moves.chain_towards_balance()
         if chain is not None and len(chain) > 1:
             yield f"{_sizes(each)}: more balanced after {', '.join(map(str, chain))}"
@@ -189,7 +189,7 @@ def _most_balanced(each: Round) -> Iterator[str]:
 
 def _fewest_moves(each: Round) -> Iterator[str]:
     """Either all claims count, or those of the newest generation: versions of Kafka differ."""
-    if each.assignor not in STICKY or not each.is_complete or _racks_count(each):
+    if not each.is_complete or _racks_count(each):
         return
     worse = []
     for newest_only in (False, True):

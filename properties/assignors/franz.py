@@ -11,11 +11,6 @@ from groupcheck.properties.brokers.go import GoProgram
 PROGRAM: Final = GoProgram("franz-go", Path(__file__).with_name("franz_main"))
 
 
-def missing() -> str | None:
-    """Why it can neither be built nor is in the cache; None if it can run."""
-    return PROGRAM.missing()
-
-
 def command(report: Callable[[str], None]) -> list[str]:
     """Return the program and its arguments; builds it once.
 

@@ -20,14 +20,15 @@ from contextlib import suppress
 from time import monotonic
 from typing import Final, NamedTuple
 
-from groupcheck.model.assignors.group import Assignment, Group, Partition, Topic
+from groupcheck.model.assignors.group import Assignment, Group, Topic
 from groupcheck.model.vocabulary import ErrorCode
-from groupcheck.properties.assignors.consumer_protocol import (
-    MalformedAssignmentError,
-    decoded_assignment,
-    encoded_subscription,
+from groupcheck.properties.assignors.consumer_protocol import encoded_subscription
+from groupcheck.properties.assignors.port import (
+    LIMIT_S,
+    AssignorFailedError,
+    AssignorInfo,
+    sent_partitions,
 )
-from groupcheck.properties.assignors.port import LIMIT_S, AssignorFailedError, AssignorInfo
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.connection import CHUNK_BYTES, WAKE_S
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
@@ -109,7 +110,7 @@ class LeaderPort:
         hung = False
         try:
             found = self._leader(assignor).assign(group, monotonic() + self._limit_s)
-            return {member: _decoded(data) for member, data in found.items()}
+            return {member: sent_partitions(data) for member, data in found.items()}
         except TimeoutError:
             hung, reason = True, f"no answer within {self._limit_s:g} s"
         except EndedError as failure:
@@ -146,14 +147,6 @@ class LeaderPort:
         lines = [] if leader is None else leader.end().splitlines()
         last = [line for line in lines if "|ASSIGNOR|" in line or not line.startswith("%")][-1:]
         return [line.partition("]: ")[2] or line for line in last]  # without level, time and thread
-
-
-def _decoded(data: bytes) -> tuple[Partition, ...]:
-    try:
-        return decoded_assignment(data)
-    except MalformedAssignmentError as error:
-        msg = f"an assignment that cannot be decoded: {error}"
-        raise AssignorFailedError(msg) from error
 
 
 class _RejoinedError(Exception):

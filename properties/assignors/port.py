@@ -28,6 +28,7 @@ from groupcheck.properties.ports.program import EndedError, Program
 PROTOCOL: Final = 1
 GRACE_S: Final = 1.0
 LIMIT_S: Final = 10.0
+UNDECODED: Final = "an assignment that cannot be decoded"
 
 Json = dict[str, Any]
 
@@ -224,18 +225,31 @@ def assignment_of(answer: Json) -> Assignment:
     return {str(member): partitions_of(value) for member, value in given.items()}
 
 
+def sent_partitions(data: bytes) -> tuple[Partition, ...]:
+    """The partitions in a member's bytes of SyncGroup.
+
+    Raises:
+        AssignorFailedError: they cannot be decoded.
+    """
+    try:
+        return decoded_assignment(data)
+    except MalformedAssignmentError as error:
+        msg = f"{UNDECODED}: {error}"
+        raise AssignorFailedError(msg) from error
+
+
 def partitions_of(value: object) -> tuple[Partition, ...]:
     """The partitions of a member: the bytes of SyncGroup in base64, or numbers by topic.
 
     Raises:
         AssignorFailedError: it is neither.
     """
-    try:
-        if isinstance(value, str):
-            return decoded_assignment(base64.b64decode(value, validate=True))
-    except (binascii.Error, MalformedAssignmentError) as error:
-        msg = f"an assignment that cannot be decoded: {error}"
-        raise AssignorFailedError(msg) from error
+    if isinstance(value, str):
+        try:
+            return sent_partitions(base64.b64decode(value, validate=True))
+        except binascii.Error as error:
+            msg = f"{UNDECODED}: {error}"
+            raise AssignorFailedError(msg) from error
     if isinstance(value, Mapping) and all(
         isinstance(numbers, list) and all(type(n) is int and 0 <= n < 2**31 for n in numbers)
         for numbers in value.values()

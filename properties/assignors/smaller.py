@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import TypeVar
 
 from groupcheck.model.assignors.group import Group, Member, Partition, Topic
+
+Item = TypeVar("Item")
 
 
 def size(group: Group) -> int:
@@ -23,14 +26,15 @@ def smaller(group: Group) -> Iterator[Group]:
             yield group._replace(members=members[:at] + members[at + 1 :])
     for at, topic in enumerate(topics):
         others = topics[:at] + topics[at + 1 :]
-        yield _without(topic.name, group._replace(topics=others))
+        without = tuple(_without(topic.name, member) for member in members)
+        yield Group(others, without)
         yield group._replace(topics=others)
         if len(topic.racks) > 1:
             fewer = topic._replace(racks=topic.racks[:-1])
-            yield group._replace(topics=(*topics[:at], fewer, *topics[at + 1 :]))
+            yield group._replace(topics=_with(topics, at, fewer))
     for at, member in enumerate(members):
         for simpler in _simpler(member):
-            yield group._replace(members=(*members[:at], simpler, *members[at + 1 :]))
+            yield group._replace(members=_with(members, at, simpler))
     yield from _plainer(group)
 
 
@@ -41,9 +45,8 @@ def _plainer(group: Group) -> Iterator[Group]:
         for number, racks in enumerate(topic.racks):
             for fewer in (frozenset[str](), *(racks - {rack} for rack in sorted(racks))):
                 if fewer != racks:
-                    changed = (*topic.racks[:number], fewer, *topic.racks[number + 1 :])
-                    plain = topic._replace(racks=changed)
-                    yield group._replace(topics=(*topics[:at], plain, *topics[at + 1 :]))
+                    plain = topic._replace(racks=_with(topic.racks, number, fewer))
+                    yield group._replace(topics=_with(topics, at, plain))
     if all(member.generation is not None for member in members):
         yield group._replace(members=tuple(m._replace(generation=None) for m in members))
     ordered = tuple(sorted(members, key=lambda member: member.id))
@@ -54,11 +57,9 @@ def _plainer(group: Group) -> Iterator[Group]:
 
 def _simpler(member: Member) -> Iterator[Member]:
     for topic in member.topics:
-        others = tuple(each for each in member.topics if each != topic)
-        yield member._replace(
-            topics=others, owned=tuple(each for each in member.owned if each.topic != topic)
-        )
-        yield member._replace(topics=others)
+        without = _without(topic, member)
+        yield without
+        yield member._replace(topics=without.topics)
     for partition in member.owned:
         rest = tuple(each for each in member.owned if each != partition)
         yield member._replace(owned=rest)
@@ -107,13 +108,14 @@ def _numbered(letter: str, names: Iterable[str]) -> dict[str, str]:
     return {name: f"{letter}{number}" for number, name in enumerate(sorted(names))}
 
 
-def _without(topic: str, group: Group) -> Group:
-    """A group in which no member knows a topic."""
-    members = tuple(
-        member._replace(
-            topics=tuple(each for each in member.topics if each != topic),
-            owned=tuple(each for each in member.owned if each.topic != topic),
-        )
-        for member in group.members
+def _without(topic: str, member: Member) -> Member:
+    """The member without a topic, and without its partitions."""
+    return member._replace(
+        topics=tuple(each for each in member.topics if each != topic),
+        owned=tuple(each for each in member.owned if each.topic != topic),
     )
-    return group._replace(members=members)
+
+
+def _with(items: tuple[Item, ...], at: int, item: Item) -> tuple[Item, ...]:
+    """The items with another one at a place."""
+    return (*items[:at], item, *items[at + 1 :])

@@ -121,6 +121,6 @@ _NAMED: Final[Mapping[str, AssignorSource]] = {
         AssignorSource(
             "librdkafka", partial(_imported, "leader", "LeaderPort", "confluent-kafka", "wire")
         ),
-        AssignorSource("franz-go", _franz, missing=franz.missing),
+        AssignorSource("franz-go", _franz, missing=franz.PROGRAM.missing),
     )
 }
