@@ -1,0 +1,185 @@
+"""The state of a consumer, and a step while it is built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from groupcheck.model.client import (
+    NO_GENERATION,
+    NO_MEMBER_ID,
+    ClientEvent,
+    ClientInput,
+)
+from groupcheck.model.engine.rules import Effect, Guard, Sources, Version
+from groupcheck.model.engine.step import EngineStep
+
+
+class Phase(StrEnum):
+    """Java's `AbstractCoordinator.MemberState`."""
+
+    UNJOINED = "UNJOINED"
+    PREPARING = "PREPARING_REBALANCE"
+    COMPLETING = "COMPLETING_REBALANCE"
+    STABLE = "STABLE"
+
+
+class Application(StrEnum):
+    """What the application does."""
+
+    NEW = "has not subscribed yet"
+    POLLING = "polls"
+    COMMITTING = "waits in commitSync"
+    STALLED = "does not poll"
+    UNSUBSCRIBED = "has unsubscribed"
+    FAILED = "has to close the consumer"
+    CLOSED = "has closed the consumer"
+
+
+class Request(NamedTuple):
+    """A request that is not answered yet, with the member id and the generation when it was sent.
+
+    `waited` is that of a synchronous commit: the application waits for the answer.
+    """
+
+    api: str
+    member_id: str = NO_MEMBER_ID
+    generation: int = NO_GENERATION
+    waited: bool = False
+
+
+class Member(NamedTuple):
+    """A consumer between two steps.
+
+    Args:
+        application: what the application does.
+        coordinator: whether the coordinator is known.
+        finding: whether FindCoordinator is not answered yet.
+        phase: of the membership.
+        member_id: that JoinGroup will have.
+        generation: of the group when it joined; `NO_GENERATION` when that was reset.
+        rejoin: whether it has to join.
+        prepare: whether `onJoinPrepare` comes before the next JoinGroup.
+        owned: the assigned partitions.
+        sent: requests on the connection to the coordinator, the oldest first. A broker answers them
+            in this order.
+        latest: the latest generation of the group.
+    """
+
+    application: Application = Application.NEW
+    coordinator: bool = False
+    finding: bool = False
+    phase: Phase = Phase.UNJOINED
+    member_id: str = NO_MEMBER_ID
+    generation: int = NO_GENERATION
+    rejoin: bool = True
+    prepare: bool = True
+    owned: tuple[int, ...] = ()
+    sent: tuple[Request, ...] = ()
+    latest: int = 0
+
+    def awaits(self, *apis: str) -> bool:
+        """Whether a request of one of the APIs is not answered yet."""
+        return any(request.api in apis for request in self.sent)
+
+    @property
+    def joining(self) -> bool:
+        """Whether JoinGroup or SyncGroup is not answered yet: Java's `joinFuture`."""
+        return self.awaits("JoinGroup", "SyncGroup")
+
+
+class Settings(NamedTuple):
+    """The settings of a consumer.
+
+    Args:
+        cooperative: whether its assignors follow the cooperative protocol.
+        static: whether it has a `group.instance.id`.
+    """
+
+    cooperative: bool = False
+    static: bool = False
+
+
+class MemberStep(EngineStep):
+    """A step while it is built: state, answered request, and what the consumer does."""
+
+    __slots__ = ("answered", "events", "settings", "state")
+
+    def __init__(
+        self, version: Version, settings: Settings, state: Member, script: Sequence[int] = ()
+    ) -> None:
+        super().__init__(version, script)
+        self.settings = settings
+        self.state = state
+        self.answered = Request("")
+        self.events: list[ClientEvent] = []
+
+    def set(self, **fields: object) -> None:
+        """Change fields of the state."""
+        self.state = self.state._replace(**fields)  # type: ignore[arg-type]
+
+    def do(self, event: ClientEvent) -> None:
+        """Add something that the consumer does."""
+        self.events.append(event)
+
+    def send(self, api: str, *, waited: bool = False, **fields: Any) -> None:  # noqa: ANN401
+        """Send a request to the coordinator, with the current member id and generation."""
+        state = self.state
+        fields["member_id"] = state.member_id
+        if api not in ("JoinGroup", "LeaveGroup"):
+            fields["generation"] = state.generation
+        self.do(ClientEvent(api, **fields))
+        if api != "LeaveGroup":  # no answer to it has an effect
+            request = Request(api, state.member_id, state.generation, waited)
+            self.set(sent=(*state.sent, request))
+
+    @property
+    def unchanged(self) -> bool:
+        """Whether member id and generation are still those of the answered request."""
+        state = self.state
+        return (state.member_id, state.generation) == self.answered[1:3]
+
+
+Test = Callable[[MemberStep], bool]
+Change = Callable[[MemberStep], object]
+
+
+def when(words: str, test: Test, sources: Sources | None = None) -> Guard:
+    """A guard that does not look at the input."""
+    guard = Guard(words, lambda step, _given: test(step))
+    return guard.only(sources) if sources else guard
+
+
+def does(words: str, change: Change, sources: Sources | None = None) -> Effect:
+    """An effect that does not look at the input."""
+    effect = Effect(words, lambda step, _given: change(step))
+    return effect.only(sources) if sources else effect
+
+
+def error_is(*errors: str) -> Guard:
+    """The guard: the answer has one of these errors."""
+
+    def holds(_step: MemberStep, given: ClientInput) -> bool:
+        return given.error in errors
+
+    return Guard(f"the error is {_either(errors)}", holds)
+
+
+def _either(names: Iterable[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+AC: Final = "AbstractCoordinator.java"
+CC: Final = "ConsumerCoordinator.java"
+
+
+def at(v2_7: int | str = "", v4_1: int | str = "", file: str = AC) -> Sources:
+    """The lines at which the Java client states something, at the tags 2.7.2 and 4.1.2.
+
+    A line is a number, in `file`, or `FILE:LINE`; "" for a version that does not have it.
+    """
+    lines = {"2.7": v2_7, "4.1": v4_1}
+    named = {v: f"{file}:{n}" if isinstance(n, int) else n for v, n in lines.items() if n != ""}
+    return {v: f"{source} of 4.1.2" if v == "4.1" else source for v, source in named.items()}
