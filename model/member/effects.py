@@ -18,15 +18,8 @@ from groupcheck.model.client import (
     ClientInput,
 )
 from groupcheck.model.engine.rules import Effect
-from groupcheck.model.member.state import (
-    CC,
-    Application,
-    MemberStep,
-    Phase,
-    at,
-    does,
-    when,
-)
+from groupcheck.model.member.sources import CC, at
+from groupcheck.model.member.state import Application, MemberStep, Phase, does, when
 
 UNCHANGED: Final = when(
     "member id and generation are still those of the request", lambda s: s.unchanged

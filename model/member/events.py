@@ -24,7 +24,8 @@ from groupcheck.model.member.effects import (
     STATIC,
     fails,
 )
-from groupcheck.model.member.state import CC, Application, MemberStep, Phase, at, does, when
+from groupcheck.model.member.sources import CC, at
+from groupcheck.model.member.state import Application, MemberStep, Phase, does, when
 
 CONSUMER: Final = "KafkaConsumer.java"
 CLASSIC: Final = "ClassicKafkaConsumer.java"
@@ -134,7 +135,7 @@ SUBSCRIPTION: Final = single(
     "the application subscribes, or polls again after a pause",
     {
         "2.7": f"{CONSUMER}:941",
-        "4.1": f"{CLASSIC}:477 of 4.1.2",
+        "4.1": f"{CLASSIC}:477",
     },
     _becomes(Application.POLLING),
 )
@@ -143,7 +144,7 @@ UNSUBSCRIPTION: Final = single(
     "application",
     "application/unsubscribes",
     "the application unsubscribes",
-    {"2.7": f"{CONSUMER}:1066", "4.1": f"{CLASSIC}:583 of 4.1.2"},
+    {"2.7": f"{CONSUMER}:1066", "4.1": f"{CLASSIC}:583"},
     _tries("give its partitions away, and leave the group", LEAVE_PREPARE, LEAVE),
     _becomes(Application.UNSUBSCRIBED),
 )

@@ -32,16 +32,8 @@ from groupcheck.model.member.effects import (
     fails,
     raises,
 )
-from groupcheck.model.member.state import (
-    CC,
-    Application,
-    MemberStep,
-    Phase,
-    at,
-    does,
-    error_is,
-    when,
-)
+from groupcheck.model.member.sources import CC, at
+from groupcheck.model.member.state import Application, MemberStep, Phase, does, error_is, when
 
 _SUCCESS: Final = error_is(NONE)
 _NOT_COORDINATOR: Final = error_is("COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR")

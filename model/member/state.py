@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from groupcheck.model.client import (
     NO_GENERATION,
@@ -169,17 +169,3 @@ def error_is(*errors: str) -> Guard:
 def _either(names: Iterable[str]) -> str:
     *others, last = names
     return f"{', '.join(others)} or {last}" if others else last
-
-
-AC: Final = "AbstractCoordinator.java"
-CC: Final = "ConsumerCoordinator.java"
-
-
-def at(v2_7: int | str = "", v4_1: int | str = "", file: str = AC) -> Sources:
-    """The lines at which the Java client states something, at the tags 2.7.2 and 4.1.2.
-
-    A line is a number, in `file`, or `FILE:LINE`; "" for a version that does not have it.
-    """
-    lines = {"2.7": v2_7, "4.1": v4_1}
-    named = {v: f"{file}:{n}" if isinstance(n, int) else n for v, n in lines.items() if n != ""}
-    return {v: f"{source} of 4.1.2" if v == "4.1" else source for v, source in named.items()}
