@@ -31,6 +31,8 @@ COMMANDS: Final = (
     "ingest",
     "check",
     "assignors",
+    "clients",
+    "system",
 )
 
 

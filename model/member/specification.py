@@ -32,9 +32,8 @@ VERSIONS: Final = {name: version_of(name, PARTS) for name in ("2.7", "4.1")}
 # The member id that a coordinator gives, in the instances.
 GIVEN: Final = "m"
 
-# The errors that the coordinator of any version answers, by API.
+# The errors that the coordinator of any version answers, by API, besides FindCoordinator's.
 ERRORS: Final = {
-    "FindCoordinator": ("COORDINATOR_NOT_AVAILABLE", "GROUP_AUTHORIZATION_FAILED"),
     "JoinGroup": (
         "COORDINATOR_LOAD_IN_PROGRESS",
         "COORDINATOR_NOT_AVAILABLE",
@@ -125,7 +124,7 @@ class Consumer(Specification):
         """What can happen to it: an answer to its oldest request, a call, or time."""
         if state.application not in _DEAF:
             if state.finding:
-                yield from self._answers("FindCoordinator")
+                yield from _found(state)
             if state.sent:
                 yield from self._replies(state)
         yield from (ClientInput(name) for name in _calls(state))
@@ -166,13 +165,16 @@ class Consumer(Specification):
         hidden = oldest.api == "Heartbeat" and any(r.api == "OffsetCommit" for r in later)
         if self.settings.static and not hidden:
             yield ClientInput(oldest.api, FENCED)
-        yield from self._answers(oldest.api)
+        yield from (ClientInput(oldest.api, error) for error in ERRORS[oldest.api])
 
-    def _answers(self, api: str) -> Iterator[ClientInput]:
-        if api == "FindCoordinator":
-            yield ClientInput(api, NONE)
-        for error in ERRORS[api]:
-            yield ClientInput(api, error)
+
+def _found(state: Member) -> Iterator[ClientInput]:
+    """The answers to FindCoordinator."""
+    yield ClientInput("FindCoordinator", NONE)
+    yield ClientInput("FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    # A heartbeat's thread asks, too, and drops the error: the application sees it or not.
+    if state.phase in (Phase.UNJOINED, Phase.PREPARING):
+        yield ClientInput("FindCoordinator", "GROUP_AUTHORIZATION_FAILED")
 
 
 def _take(step: MemberStep, given: ClientInput) -> None:

@@ -12,13 +12,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import selectors
-import socket
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from time import monotonic
-from typing import Final, NamedTuple
+from typing import Final
 
 from groupcheck.model.assignors.group import Assignment, Group, Topic
 from groupcheck.model.vocabulary import ErrorCode
@@ -29,19 +26,25 @@ from groupcheck.properties.assignors.port import (
     AssignorInfo,
     sent_partitions,
 )
+from groupcheck.properties.clients.broker import (
+    HOST,
+    NODE_ID,
+    Broker,
+    Fields,
+    Replicas,
+    Request,
+    metadata,
+)
 from groupcheck.properties.ports import codec
-from groupcheck.properties.ports.connection import CHUNK_BYTES, WAKE_S
+from groupcheck.properties.ports.connection import WAKE_S
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 from groupcheck.properties.ports.program import EndedError, Program
 
 # The values of partition.assignment.strategy: librdkafka has no assignor "sticky".
 ASSIGNORS: Final = ("range", "roundrobin", "cooperative-sticky")
 START_S: Final = 20.0
-HOST: Final = "127.0.0.1"
-NODE_ID: Final = 0  # this broker, without a rack; each rack has a broker with a higher id
 GROUP_ID: Final = "groupcheck"
 OWN_TOPIC: Final = "groupcheck-leader"  # the consumer's own: it joins only if its topic exists
-UNKNOWN_TOPIC_OR_PARTITION: Final = 3
 # librdkafka takes four times the length of Metadata's response for what it decodes, which is too
 # little for topics without partitions (2.15 rdkafka_metadata.c:618): a long name adds to it.
 CLUSTER_ID: Final = "groupcheck" * 800
@@ -65,9 +68,8 @@ _SETTINGS: Final = {
     "enable.metrics.push": False,
     "reconnect.backoff.ms": 10,
 }
-
-Asked = codec.Message
-Fields = dict[str, object]
+# The newest version of each API that this broker offers.
+_VERSIONS: Final = {"Metadata": 7, "FindCoordinator": 2, "JoinGroup": 5, "SyncGroup": 3}
 
 
 class LeaderPort:
@@ -167,12 +169,9 @@ class _Leader:
         self.generation = 0
         self.joined = False
         self.assignment: Mapping[str, bytes] | None = None
-        self.racks: dict[str, int] = {}  # the broker of each rack
-        self._received: dict[socket.socket, bytearray] = {}
-        self._selector = selectors.DefaultSelector()
-        self._listener = socket.create_server((HOST, 0))
-        self._selector.register(self._listener, selectors.EVENT_READ)
-        self.port = int(self._listener.getsockname()[1])
+        self.racks: dict[str, int] = {}  # the node of each rack, with an id above NODE_ID
+        self._broker = Broker(_VERSIONS)
+        self.port = self._broker.port
         self._program: Program | None = None
 
     def start(self) -> None:
@@ -207,116 +206,47 @@ class _Leader:
             left_s = deadline - monotonic()
             if left_s <= 0:
                 raise TimeoutError
-            for key, _ in self._selector.select(min(left_s, WAKE_S)):
-                if key.fileobj is self._listener:
-                    self._accept()
-                elif isinstance(key.fileobj, socket.socket):
-                    self._serve(key.fileobj)
+            for request in self._broker.requests(min(left_s, WAKE_S)):
+                request.answer(_RESPOND[request.api](self, request))
         return self.assignment
 
     def end(self) -> str:
         """End the consumer, and return the last lines of its log."""
         log = "" if self._program is None else self._program.end(0)
-        for opened in [*self._received, self._listener]:
-            opened.close()
-        self._selector.close()
+        self._broker.close()
         return log
 
-    def _accept(self) -> None:
-        accepted, _ = self._listener.accept()
-        accepted.settimeout(LIMIT_S)
-        accepted.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        self._received[accepted] = bytearray()
-        self._selector.register(accepted, selectors.EVENT_READ)
 
-    def _serve(self, asker: socket.socket) -> None:
-        """Answer the requests that have arrived on a connection."""
-        chunk = b""
-        with suppress(ConnectionError):
-            chunk = asker.recv(CHUNK_BYTES)
-        received = self._received[asker]
-        received += chunk
-        with suppress(ConnectionError):
-            for request in _frames(received):
-                asker.sendall(self._answer(request))
-        if not chunk:
-            self._selector.unregister(asker)
-            del self._received[asker]
-            asker.close()
-
-    def _answer(self, request: bytes) -> bytes:
-        api = _BY_KEY[int.from_bytes(request[:2], "big")]
-        version = int.from_bytes(request[2:4], "big")
-        cls = codec.message_class(f"{api}Request")
-        asked = cls.decode(request, version=version, header=True)
-        fields = _APIS[api].respond(self, asked)
-        answer = codec.message_class(f"{api}Response")(version=version, **fields)
-        answer.with_header(correlation_id=asked.header.correlation_id)
-        framed: bytes = answer.encode(header=True, framed=True)
-        return framed
-
-
-def _frames(received: bytearray) -> Iterator[bytes]:
-    """Remove and yield the requests that have arrived completely, without their lengths."""
-    while len(received) >= 4 + (length := int.from_bytes(received[:4], "big")):
-        request = bytes(received[4 : 4 + length])
-        del received[: 4 + length]
-        yield request
-
-
-def _api_versions(leader: _Leader, asked: Asked) -> Fields:
-    del leader, asked
-    version = codec.message_class("ApiVersionsResponse").fields["api_keys"]
-    return {
-        "api_keys": [
-            version(api_key=api.key, min_version=0, max_version=api.newest)
-            for api in _APIS.values()
-        ]
-    }
-
-
-def _find_coordinator(leader: _Leader, asked: Asked) -> Fields:
-    del asked
+def _find_coordinator(leader: _Leader, request: Request) -> Fields:
+    del request
     return {"node_id": NODE_ID, "host": HOST, "port": leader.port}
 
 
-def _metadata(leader: _Leader, asked: Asked) -> Fields:
+def _metadata(leader: _Leader, request: Request) -> Fields:
     """Describe the topics that the request names, or all of them."""
     existing = {
         topic.name: topic for topic in (Topic(OWN_TOPIC, (frozenset(),)), *leader.group.topics)
     }
-    names = list(existing) if asked.topics is None else [topic.name for topic in asked.topics]
-    topics = [_topic(leader, name, existing.get(name)) for name in names]
-    broker = codec.message_class("MetadataResponse").fields["brokers"]
-    brokers = [
-        broker(node_id=node_id, host=HOST, port=leader.port, rack=rack)
-        for rack, node_id in [(None, NODE_ID), *leader.racks.items()]
-    ]
-    return {"brokers": brokers, "cluster_id": CLUSTER_ID, "topics": topics}
+    named = request.message.topics
+    names = list(existing) if named is None else [topic.name for topic in named]
+    topics = {name: _replicas(leader, existing.get(name)) for name in names}
+    return metadata(leader.port, topics, leader.racks, CLUSTER_ID)
 
 
-def _topic(leader: _Leader, name: str, topic: Topic | None) -> codec.Message:
-    cls = codec.message_class("MetadataResponse").fields["topics"]
+def _replicas(leader: _Leader, topic: Topic | None) -> Replicas | None:
+    """The nodes of each partition: one in each of its racks, or the one without a rack."""
     if topic is None:
-        return cls(error_code=UNKNOWN_TOPIC_OR_PARTITION, name=name, partitions=[])
-    partitions = []
-    for number, racks in enumerate(topic.racks):
-        nodes = [leader.racks.setdefault(rack, len(leader.racks) + 1) for rack in sorted(racks)]
-        replicas = nodes or [NODE_ID]
-        partitions.append(
-            cls.fields["partitions"](
-                partition_index=number,
-                leader_id=replicas[0],
-                replica_nodes=replicas,
-                isr_nodes=replicas,
-            )
-        )
-    return cls(name=name, partitions=partitions)
+        return None
+    racks = [sorted(each) for each in topic.racks]
+    return [
+        [leader.racks.setdefault(rack, len(leader.racks) + 1) for rack in each] or [NODE_ID]
+        for each in racks
+    ]
 
 
-def _join_group(leader: _Leader, asked: Asked) -> Fields:
+def _join_group(leader: _Leader, request: Request) -> Fields:
     """Make the consumer the leader of the group, as the group's first member."""
-    del asked
+    del request
     if leader.joined:
         raise _RejoinedError
     leader.joined = True
@@ -339,25 +269,15 @@ def _join_group(leader: _Leader, asked: Asked) -> Fields:
     }
 
 
-def _sync_group(leader: _Leader, asked: Asked) -> Fields:
+def _sync_group(leader: _Leader, request: Request) -> Fields:
     """Keep the assignment, and have the consumer join again."""
-    leader.assignment = {each.member_id: each.assignment for each in asked.assignments}
+    leader.assignment = {each.member_id: each.assignment for each in request.message.assignments}
     return {"error_code": int(ErrorCode.REBALANCE_IN_PROGRESS)}
 
 
-class _Api(NamedTuple):
-    """An API: its key, the newest version that this broker offers, and its response's fields."""
-
-    key: int
-    newest: int
-    respond: Callable[[_Leader, Asked], Fields]
-
-
-_APIS: Final[Mapping[str, _Api]] = {
-    "Metadata": _Api(3, 7, _metadata),
-    "FindCoordinator": _Api(10, 2, _find_coordinator),
-    "JoinGroup": _Api(11, 5, _join_group),
-    "SyncGroup": _Api(14, 3, _sync_group),
-    "ApiVersions": _Api(18, 3, _api_versions),
+_RESPOND: Final[Mapping[str, Callable[[_Leader, Request], Fields]]] = {
+    "Metadata": _metadata,
+    "FindCoordinator": _find_coordinator,
+    "JoinGroup": _join_group,
+    "SyncGroup": _sync_group,
 }
-_BY_KEY: Final = {api.key: name for name, api in _APIS.items()}

@@ -1,0 +1,1 @@
+"""The whole system: consumers and their coordinator, with messages between them."""

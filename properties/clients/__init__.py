@@ -1,0 +1,1 @@
+"""Real clients led through sequences of inputs, by a process that plays their only broker."""

@@ -1,0 +1,400 @@
+"""The coordinator of one consumer, which is also its only broker.
+
+It holds back the responses that a specification knows, until they are asked for, and gives all
+others at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from time import monotonic
+from typing import Final
+
+from groupcheck.model.client import NONE, ClientEvent, ClientInput
+from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.properties.assignors.consumer_protocol import decoded_subscription
+from groupcheck.properties.clients.broker import (
+    HOST,
+    NODE_ID,
+    Broker,
+    Connection,
+    Fields,
+    Request,
+    metadata,
+)
+from groupcheck.properties.ports import codec
+
+TOPIC: Final = "t"
+PARTITIONS: Final = (0, 1)
+STORED_OFFSET: Final = 5
+OTHER_MEMBER: Final = "another-member"  # the leader, when the consumer is not
+PROTOCOL_TYPE: Final = "consumer"
+
+# Those of Kafka 2.7, but of Fetch, whose next version has other fields. Java's consumer 2.7 needs a
+# broker that offers Produce.
+VERSIONS: Final = {
+    "Produce": 8,
+    "Fetch": 11,
+    "ListOffsets": 5,
+    "Metadata": 9,
+    "OffsetCommit": 8,
+    "OffsetFetch": 7,
+    "FindCoordinator": 3,
+    "JoinGroup": 7,
+    "Heartbeat": 4,
+    "LeaveGroup": 4,
+    "SyncGroup": 5,
+}
+# Not in the vocabulary: the coordinator that has one cannot refuse a topic.
+TOPIC_AUTHORIZATION_FAILED: Final = 29
+
+MAX_FETCH_S: Final = 0.2
+
+
+class Coordinator:
+    """The coordinator of one consumer; it works only during `serve`.
+
+    `holding` says whether the next Heartbeat is held back; `requests` counts those that arrived.
+    """
+
+    def __init__(self) -> None:
+        self.broker = Broker(VERSIONS)
+        self.holding = False
+        self._muted: list[Request] | None = None  # each Heartbeat while none is answered
+        self.requests = 0
+        self._held: list[Request] = []
+        self._finding = False  # a client may send FindCoordinator again, on another connection
+        self._fetches: list[tuple[float, Request]] = []
+        self._protocol = ""  # the first in the latest JoinGroup, and its metadata
+        self._metadata = b""
+        self._found: ClientInput | None = None  # the answer to FindCoordinator in this step
+        self._group_connection: Connection | None = None
+
+    def begin(self) -> None:
+        """Begin a step."""
+        self.requests = 0
+        self._found = None
+
+    def serve(self, wait_s: float) -> list[ClientEvent]:
+        """Answer requests for up to so many seconds, and return those that are events."""
+        now = monotonic()
+        due_s = min((due - now for due, _ in self._fetches), default=wait_s)
+        arrived = self.broker.requests(max(min(wait_s, due_s), 0))
+        self.requests += len(arrived)
+        events = [event for request in arrived if (event := self._take(request)) is not None]
+        self._answer_fetches({id(request.connection) for request in arrived})
+        return events
+
+    def holds(self, api: str) -> bool:
+        """Whether it holds back a request."""
+        self._forget_closed()
+        return any(request.api == api for request in self._held)
+
+    def answer(self, given: ClientInput) -> None:
+        """Answer the oldest request of an API; all of FindCoordinator."""
+        self._forget_closed()
+        asked = [request for request in self._held if request.api == given.name]
+        if given.name == "FindCoordinator":
+            self._found = given if given.error == NONE else None
+            self._finding = False
+        else:
+            del asked[1:]
+        for request in asked:
+            self._held.remove(request)
+            request.answer(self._response(request, given))
+
+    def release(self, *, finding: bool) -> None:
+        """Answer what is held with success, but FindCoordinator only on demand."""
+        self.holding = False
+        self.unmute()
+        for request in list(self._held):
+            if request in self._held and (finding or request.api != "FindCoordinator"):
+                self.answer(ClientInput(request.api, NONE))
+        self._answer_fetches({id(request.connection) for _, request in self._fetches})
+
+    def hold_heartbeat(self) -> list[ClientEvent]:
+        """Hold the next Heartbeat; one whose response waits behind a held request counts as such.
+
+        A client that waits for the response sends no other.
+        """
+        waiting = [] if self._group_connection is None else self._group_connection.waiting
+        if waiting and waiting[-1].api == "Heartbeat":
+            waiting[-1].response = None
+            self._held.append(waiting[-1])
+            return [_heartbeat_event(waiting[-1].message)]
+        self.holding = True
+        return []
+
+    def mute(self) -> None:
+        """Answer no Heartbeat until `unmute`."""
+        self._muted = []
+
+    def unmute(self) -> None:
+        """Answer what came since `mute`."""
+        muted, self._muted = self._muted, None
+        for request in muted or ():
+            request.answer(_no_error(self, request))
+
+    def disconnect(self) -> None:
+        """Close the connection to the coordinator: of the oldest group request."""
+        self._forget_closed()
+        group = [each.connection for each in self._held if each.api != "FindCoordinator"]
+        for connection in [*group, self._group_connection]:
+            if connection is not None and connection.is_open:
+                self.broker.close_connection(connection)
+                break
+
+    def close(self) -> None:
+        """Close all connections; safe to call twice."""
+        self.broker.close()
+
+    def _take(self, request: Request) -> ClientEvent | None:
+        """Answer a request or hold it; return it if it is an event."""
+        api = request.api
+        if api in _EVENTS and api != "FindCoordinator":
+            self._group_connection = request.connection
+        if api == "Produce":
+            self.broker.close_connection(request.connection)
+        elif api in _AT_ONCE:
+            request.answer(_AT_ONCE[api](self, request))
+        elif api == "Fetch":
+            wait_s = min(request.message.max_wait_ms / 1000, MAX_FETCH_S)
+            self._fetches.append((monotonic() + wait_s, request))
+        elif api == "Heartbeat" and not self.holding:
+            if self._muted is None:
+                request.answer(_no_error(self, request))
+            else:
+                self._muted.append(request)
+            return None
+        elif api == "FindCoordinator" and self._found is not None:
+            # It was under way when an earlier one was answered: another thread of the client sends
+            # it, or it comes again on another connection.
+            request.answer(self._response(request, self._found))
+            return None
+        else:
+            return self._hold(request)
+        return _EVENTS[api](request.message) if api in _EVENTS else None
+
+    def _hold(self, request: Request) -> ClientEvent | None:
+        """Hold a request; several of FindCoordinator are one event."""
+        repeated = request.api == "FindCoordinator" and self._finding
+        self._held.append(request)
+        if request.api == "FindCoordinator":
+            self._finding = True
+        elif request.api == "Heartbeat":
+            self.holding = False
+        elif request.api == "JoinGroup":
+            first = request.message.protocols[0]
+            self._protocol, self._metadata = first.name, bytes(first.metadata)
+        return None if repeated else _EVENTS[request.api](request.message)
+
+    def _answer_fetches(self, connections: set[int]) -> None:
+        """Answer each Fetch that waited long enough, or that others wait for."""
+        now = monotonic()
+        waiting, self._fetches = self._fetches, []
+        for due, request in waiting:
+            connection = request.connection
+            if not connection.is_open:
+                continue
+            behind = id(connection) in connections and connection.waiting[-1] is not request
+            if due <= now or behind:
+                request.answer(_fetch(self, request))
+            else:
+                self._fetches.append((due, request))
+
+    def _forget_closed(self) -> None:
+        self._held = [request for request in self._held if request.connection.is_open]
+
+    def _response(self, request: Request, given: ClientInput) -> Fields:
+        code = _code(given.error)
+        if request.api == "FindCoordinator":
+            if code:
+                return {"error_code": code, "node_id": -1, "host": "", "port": -1}
+            return {"node_id": NODE_ID, "host": HOST, "port": self.broker.port}
+        if request.api == "OffsetCommit":
+            return _committed(request, code)
+        fields: dict[str, object] = {"error_code": code}
+        if request.api == "JoinGroup":
+            fields |= self._joined(given) if not code else {"member_id": given.member_id}
+        elif request.api == "SyncGroup" and not code:
+            fields |= {
+                "protocol_type": PROTOCOL_TYPE,
+                "protocol_name": self._protocol,
+                "assignment": _assignment(given.partitions),
+            }
+        return fields
+
+    def _joined(self, given: ClientInput) -> Fields:
+        cls = codec.message_class("JoinGroupResponse").fields["members"]
+        itself = cls(member_id=given.member_id, metadata=self._metadata)
+        return {
+            "generation_id": given.generation,
+            "protocol_type": PROTOCOL_TYPE,
+            "protocol_name": self._protocol,
+            "leader": given.member_id if given.leader else OTHER_MEMBER,
+            "member_id": given.member_id,
+            "members": [itself] if given.leader else [],
+        }
+
+
+def _code(error: str) -> int:
+    if error == "TOPIC_AUTHORIZATION_FAILED":
+        return TOPIC_AUTHORIZATION_FAILED
+    return int(ErrorCode[error])
+
+
+def _no_error(coordinator: Coordinator, request: Request) -> Fields:
+    del coordinator, request
+    return {}
+
+
+def _metadata(coordinator: Coordinator, request: Request) -> Fields:
+    named = request.message.topics
+    names = [TOPIC] if named is None else [topic.name for topic in named]
+    replicas = [[NODE_ID] for _ in PARTITIONS]
+    topics = {name: replicas if name == TOPIC else None for name in names}
+    return metadata(coordinator.broker.port, topics)
+
+
+def _offset_fetch(coordinator: Coordinator, request: Request) -> Fields:
+    del coordinator
+    cls = codec.message_class("OffsetFetchResponse").fields["topics"]
+    asked = request.message.topics
+    named = {TOPIC: PARTITIONS} if asked is None else {t.name: t.partition_indexes for t in asked}
+    make = cls.fields["partitions"]
+    topics = [
+        cls(
+            name=name,
+            partitions=[
+                make(partition_index=number, committed_offset=STORED_OFFSET) for number in numbers
+            ],
+        )
+        for name, numbers in named.items()
+    ]
+    return {"topics": topics}
+
+
+def _list_offsets(coordinator: Coordinator, request: Request) -> Fields:
+    del coordinator
+    cls = codec.message_class("ListOffsetsResponse").fields["topics"]
+    make = cls.fields["partitions"]
+    topics = [
+        cls(
+            name=topic.name,
+            partitions=[
+                make(
+                    partition_index=each.partition_index,
+                    offset=STORED_OFFSET,
+                    old_style_offsets=[STORED_OFFSET],
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.message.topics
+    ]
+    return {"topics": topics}
+
+
+def _fetch(coordinator: Coordinator, request: Request) -> Fields:
+    """No records; no session either, so that each Fetch names all partitions."""
+    del coordinator
+    cls = codec.message_class("FetchResponse").fields["responses"]
+    make = cls.fields["partitions"]
+    topics = [
+        cls(
+            topic=topic.topic,
+            partitions=[
+                make(
+                    partition_index=each.partition,
+                    high_watermark=STORED_OFFSET,
+                    last_stable_offset=STORED_OFFSET,
+                    log_start_offset=0,
+                    aborted_transactions=None,
+                )
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.message.topics
+    ]
+    return {"responses": topics}
+
+
+def _committed(request: Request, code: int) -> Fields:
+    cls = codec.message_class("OffsetCommitResponse").fields["topics"]
+    make = cls.fields["partitions"]
+    topics = [
+        cls(
+            name=topic.name,
+            partitions=[
+                make(partition_index=each.partition_index, error_code=code)
+                for each in topic.partitions
+            ],
+        )
+        for topic in request.message.topics
+    ]
+    return {"topics": topics}
+
+
+def _assignment(partitions: tuple[int, ...]) -> bytes:
+    """Some partitions of the topic, as a group's leader encodes them."""
+    make = _assignment_class()
+    named = [make.TopicPartition(topic=TOPIC, partitions=list(partitions))] if partitions else []
+    encoded: bytes = make(version=0, assigned_partitions=named, user_data=None).encode()
+    return encoded
+
+
+@cache
+def _assignment_class() -> codec.Message:
+    with codec.importing_kafka_python():
+        from kafka.protocol.consumer.metadata import (  # noqa: PLC0415 (an extra)
+            ConsumerProtocolAssignment,
+        )
+    return ConsumerProtocolAssignment
+
+
+def _find_event(message: codec.Message) -> ClientEvent:
+    del message
+    return ClientEvent("FindCoordinator")
+
+
+def _join_event(message: codec.Message) -> ClientEvent:
+    subscription = decoded_subscription(bytes(message.protocols[0].metadata))
+    owned = () if subscription is None else subscription.owned
+    numbers = tuple(sorted(partition.number for partition in owned))
+    return ClientEvent("JoinGroup", message.member_id, partitions=numbers)
+
+
+def _sync_event(message: codec.Message) -> ClientEvent:
+    leads = bool(message.assignments)
+    return ClientEvent("SyncGroup", message.member_id, message.generation_id, leader=leads)
+
+
+def _heartbeat_event(message: codec.Message) -> ClientEvent:
+    return ClientEvent("Heartbeat", message.member_id, message.generation_id)
+
+
+def _commit_event(message: codec.Message) -> ClientEvent:
+    generation = message.generation_id_or_member_epoch
+    return ClientEvent("OffsetCommit", message.member_id, generation)
+
+
+def _leave_event(message: codec.Message) -> ClientEvent:
+    members = [member.member_id for member in message.members or ()]
+    return ClientEvent("LeaveGroup", members[0] if members else message.member_id)
+
+
+_EVENTS: Final[Mapping[str, Callable[[codec.Message], ClientEvent]]] = {
+    "FindCoordinator": _find_event,
+    "JoinGroup": _join_event,
+    "SyncGroup": _sync_event,
+    "Heartbeat": _heartbeat_event,
+    "OffsetCommit": _commit_event,
+    "LeaveGroup": _leave_event,
+}
+_AT_ONCE: Final[Mapping[str, Callable[[Coordinator, Request], Fields]]] = {
+    "Metadata": _metadata,
+    "OffsetFetch": _offset_fetch,
+    "ListOffsets": _list_offsets,
+    "LeaveGroup": _no_error,
+}

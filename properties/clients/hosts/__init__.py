@@ -1,0 +1,1 @@
+"""Programs that run consumers of a library in Python, for `ProcessPort`."""

@@ -1,0 +1,60 @@
+"""A sequence that a client was led through, as a file to be given again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from groupcheck.model.client import ClientInput
+
+
+class MalformedSequenceError(ValueError):
+    """A file that has no sequence."""
+
+
+class ClientSequence(NamedTuple):
+    """Inputs, with the model instance and the version of Kafka that they are possible in."""
+
+    version: str
+    instance: str
+    inputs: tuple[ClientInput, ...]
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True):
+    version: str
+    instance: str
+    inputs: tuple[_Input, ...]
+
+
+class _Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
+    name: str
+    error: str = ""
+    member_id: str = ""
+    generation: int = -1
+    leader: bool = False
+    partitions: tuple[int, ...] = ()
+
+
+def write_sequence(path: Path, version: str, instance: str, inputs: Sequence[ClientInput]) -> None:
+    """Write a sequence; raises OSError."""
+    file = _File(version, instance, tuple(_Input(*given) for given in inputs))
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
+
+
+def read_sequence(path: Path) -> ClientSequence:
+    """Read a sequence.
+
+    Raises:
+        MalformedSequenceError: the file has none.
+        OSError: it cannot be read.
+    """
+    try:
+        file = msgspec.json.decode(path.read_bytes(), type=_File)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        msg = f"{path} has no sequence: {error}"
+        raise MalformedSequenceError(msg) from error
+    inputs = tuple(ClientInput(*msgspec.structs.astuple(each)) for each in file.inputs)
+    return ClientSequence(file.version, file.instance, inputs)
