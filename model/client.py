@@ -66,7 +66,8 @@ class ClientEvent(NamedTuple):
         member_id: in a request, but not in FindCoordinator.
         generation: in SyncGroup, Heartbeat and OffsetCommit.
         leader: of SyncGroup, whether it has the assignments of the group.
-        partitions: of a call of the listener; in JoinGroup, those that the consumer owns.
+        partitions: of a call of the listener; in JoinGroup, those that the consumer owns. That
+            onPartitionsRevoked or onPartitionsLost is called with none is no event.
         error: why something failed: the name of an error code, or one of the kinds below.
     """
 

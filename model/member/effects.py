@@ -146,5 +146,5 @@ def _assign(step: MemberStep, given: ClientInput) -> None:
 ASSIGN: Final = Effect(
     "own the assignment, and call onPartitionsAssigned with those that are new",
     _assign,
-    at(429, 464, CC),
+    at(430, 464, CC),
 )

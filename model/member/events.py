@@ -134,7 +134,7 @@ SUBSCRIPTION: Final = single(
     "application/polls",
     "the application subscribes, or polls again after a pause",
     {
-        "2.7": f"{CONSUMER}:941",
+        "2.7": f"{CONSUMER}:944",
         "4.1": f"{CLASSIC}:477",
     },
     _becomes(Application.POLLING),
@@ -162,7 +162,7 @@ COMMITS: Final = single(
     "application",
     "application/commits",
     "the application commits",
-    at(926, 1046, CC),
+    at(920, 1046, CC),
     _tries("send the commit, or fail it", SEND_COMMIT),
 )
 SYNC_COMMITS: Final = single(
@@ -170,7 +170,7 @@ SYNC_COMMITS: Final = single(
     "application",
     "application/commits-synchronously",
     "the application commits, and waits for the result",
-    at(992, 1140, CC),
+    at(993, 1140, CC),
     _becomes(Application.COMMITTING),
 )
 
@@ -258,7 +258,7 @@ POLL_LOOP: Final = table(
     rule(
         "poll/find",
         "the coordinator is unknown",
-        at(245, 295),
+        at(244, 295),
         when(
             "the application polls, and the coordinator is neither known nor being asked for",
             lambda s: _polls(s) and not s.state.coordinator and not s.state.finding,
@@ -268,7 +268,7 @@ POLL_LOOP: Final = table(
     rule(
         "poll/commit-again",
         "commitSync has no answer yet",
-        at(1003, 1155, CC),
+        at(1004, 1155, CC),
         when(
             "the application waits in commitSync, the coordinator is known, and no commit is in "
             "flight",

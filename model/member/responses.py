@@ -171,6 +171,7 @@ JOIN_GROUP: Final = table(
         error_is(
             "INCONSISTENT_GROUP_PROTOCOL",
             "INVALID_SESSION_TIMEOUT",
+            "INVALID_GROUP_ID",
             "GROUP_AUTHORIZATION_FAILED",
             "GROUP_MAX_SIZE_REACHED",
         ),

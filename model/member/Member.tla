@@ -1,0 +1,724 @@
+------------------------------- MODULE Member -------------------------------
+(* A member of a group: one consumer of the classic protocol, as Kafka's Java  *)
+(* client 2.7 and 4.1 has it, and any coordinator. Each process of the         *)
+(* algorithm is an API that is answered, the application, or time. TLC and the *)
+(* Python explorer must find the same states, transitions, events and rules.   *)
+(*                                                                             *)
+(* After each input the consumer goes on until it waits (GoOn). Apply(s, id)   *)
+(* records the id of a rule; the ids are those of the Python tables. Consumer  *)
+(* explains the comments that cite lines.                                      *)
+EXTENDS Answers
+
+Given == "m"  \* the member id that a coordinator gives
+
+\* Something that happens to the consumer.
+Input(name) == [name |-> name, error |-> "", memberId |-> NoMember, generation |-> NoGeneration,
+                leader |-> FALSE, partitions |-> {}]
+NoInput     == Input("")
+Answer(api, error) == [Input(api) EXCEPT !.error = error]
+
+\* The errors that a coordinator answers.
+Errors(api) ==
+  CASE api = "JoinGroup" ->
+         {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR",
+          "UNKNOWN_MEMBER_ID", "REBALANCE_IN_PROGRESS", "INCONSISTENT_GROUP_PROTOCOL",
+          "GROUP_AUTHORIZATION_FAILED", "GROUP_MAX_SIZE_REACHED", "UNKNOWN_SERVER_ERROR"}
+    [] api \in {"SyncGroup", "Heartbeat"} ->
+         {"REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "NOT_COORDINATOR",
+          "COORDINATOR_NOT_AVAILABLE", "GROUP_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR"}
+    [] api = "OffsetCommit" ->
+         {"REBALANCE_IN_PROGRESS", "UNKNOWN_MEMBER_ID", "ILLEGAL_GENERATION", "NOT_COORDINATOR",
+          "COORDINATOR_NOT_AVAILABLE", "COORDINATOR_LOAD_IN_PROGRESS", "REQUEST_TIMED_OUT",
+          "UNKNOWN_TOPIC_OR_PARTITION", "OFFSET_METADATA_TOO_LARGE",
+          "GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED", "UNKNOWN_SERVER_ERROR"}
+
+(*--algorithm Member
+
+variables
+  application = "has not subscribed yet",  \* what it does
+  coordinator = FALSE,         \* whether the coordinator is known
+  finding     = FALSE,         \* whether FindCoordinator is not answered yet
+  phase       = "UNJOINED",    \* Java's MemberState. AC:119
+  memberId    = NoMember,      \* that JoinGroup will have
+  generation  = NoGeneration,  \* when it joined, or reset
+  rejoin      = TRUE,          \* whether it has to join: rejoinNeeded. AC:136
+  prepare     = TRUE,          \* whether onJoinPrepare comes first: needsJoinPrepare. AC:137
+  owned       = {},            \* the assigned partitions
+  sent        = <<>>,          \* requests in flight, the oldest first
+  latest      = 0,             \* the latest generation of the group
+  before      = <<>>,          \* the state before the last step
+  given       = NoInput,       \* the input of the last step
+  events      = <<>>,          \* what the consumer did in the last step
+  rules       = <<>>;          \* the ids of the rules that the last step applied
+
+define
+  \* The VIEW of the instances: states that differ only in the last step are the same.
+  State == <<application, coordinator, finding, phase, memberId, generation, rejoin, prepare,
+             owned, sent, latest>>
+  Fields == [application |-> application, coordinator |-> coordinator, finding |-> finding,
+             phase |-> phase, memberId |-> memberId, generation |-> generation,
+             rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
+             latest |-> latest]
+  Now == [application |-> application, coordinator |-> coordinator, finding |-> finding,
+          phase |-> phase, memberId |-> memberId, generation |-> generation,
+          rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
+          latest |-> latest, answered |-> NoRequest, events |-> <<>>, rules |-> <<>>]
+  Applied(rule) == Apply(Now, rule)
+
+  \* Otherwise it reads no answers, or nothing that they do can be seen.
+  Listens == application \in {"has not subscribed yet", "polls", "waits in commitSync",
+                              "has unsubscribed"}
+  \* A broker answers the requests of a connection in their order.
+  IsOldest(api) == Listens /\ sent # <<>> /\ sent[1].api = api
+  Answered == [Now EXCEPT !.answered = sent[1], !.sent = Tail(@)]
+  \* The heartbeat thread leaves FENCED_INSTANCE_ID to the next poll, and a commit in flight hides
+  \* which of them it was.
+  IsHidden == sent[1].api = "Heartbeat" /\ Awaits(Now, "OffsetCommit")
+  \* A heartbeat's thread asks, too, and drops the error: the application sees it or not.
+  FindErrors == {"NONE", "COORDINATOR_NOT_AVAILABLE"} \cup
+                (IF phase \in {"UNJOINED", "PREPARING_REBALANCE"}
+                 THEN {"GROUP_AUTHORIZATION_FAILED"} ELSE {})
+  Replies(api) == {Answer(api, error) : error \in
+                     Errors(api) \cup (IF Static /\ ~IsHidden THEN {"FENCED_INSTANCE_ID"} ELSE {})}
+  JoinReplies ==
+    LET id == IF sent[1].memberId = NoMember THEN Given ELSE sent[1].memberId
+        joined(leads) == [Answer("JoinGroup", "NONE") EXCEPT
+                            !.memberId = id, !.generation = latest + 1, !.leader = leads]
+    IN Replies("JoinGroup")
+       \cup (IF latest < Generations THEN {joined(TRUE), joined(FALSE)} ELSE {})
+       \cup {[Answer("JoinGroup", "MEMBER_ID_REQUIRED") EXCEPT !.memberId = id]}
+  SyncReplies == Replies("SyncGroup") \cup
+                 {[Answer("SyncGroup", "NONE") EXCEPT !.partitions = a] : a \in Assignments}
+
+  Active == application = "polls" /\ coordinator
+  \* The heartbeat thread does not work in the other states. AC:122, 1363
+  Heartbeats == Active /\ phase \in {"COMPLETING_REBALANCE", "STABLE"}
+  Only(api) == \A i \in DOMAIN sent : sent[i].api = api
+end define
+
+\* An input happens; the step and what follows until the consumer waits.
+macro Finish(input, step) begin
+  before := Fields;
+  given  := input;
+  with t \in {GoOn(step)} do  \* a set, which TLC evaluates once
+    application := t.application;
+    coordinator := t.coordinator;
+    finding     := t.finding;
+    phase       := t.phase;
+    memberId    := t.memberId;
+    generation  := t.generation;
+    rejoin      := t.rejoin;
+    prepare     := t.prepare;
+    owned       := t.owned;
+    sent        := t.sent;
+    latest      := t.latest;
+    events      := t.events;
+    rules       := t.rules;
+  end with;
+end macro
+
+process FindCoordinator = "FindCoordinator"
+begin find_coordinator:
+  while TRUE do
+    await Listens /\ finding;
+    with r \in {Answer("FindCoordinator", e) : e \in FindErrors} do
+      Finish(r, OnFindCoordinator([Now EXCEPT !.finding = FALSE], r));
+    end with;
+  end while;
+end process
+
+process JoinGroup = "JoinGroup"
+begin join_group:
+  while TRUE do
+    await IsOldest("JoinGroup");
+    with r \in JoinReplies do
+      Finish(r, OnJoinGroup(Answered, r));
+    end with;
+  end while;
+end process
+
+process SyncGroup = "SyncGroup"
+begin sync_group:
+  while TRUE do
+    await IsOldest("SyncGroup");
+    with r \in SyncReplies do
+      Finish(r, OnSyncGroup(Answered, r));
+    end with;
+  end while;
+end process
+
+process Heartbeat = "Heartbeat"
+begin heartbeat:
+  while TRUE do
+    await IsOldest("Heartbeat");
+    with r \in Replies("Heartbeat") \cup {Answer("Heartbeat", "NONE")} do
+      Finish(r, OnHeartbeat(Answered, r));
+    end with;
+  end while;
+end process
+
+process OffsetCommit = "OffsetCommit"
+begin offset_commit:
+  while TRUE do
+    await IsOldest("OffsetCommit");
+    with r \in Replies("OffsetCommit") \cup {Answer("OffsetCommit", "NONE")} do
+      Finish(r, OnOffsetCommit(Answered, r));
+    end with;
+  end while;
+end process
+
+\* It subscribes, or polls again after a pause.
+process Poll = "Poll"
+begin poll:  \* KC:944
+  while TRUE do
+    if application \in {"has not subscribed yet", "has unsubscribed"} then
+      Finish(Input("the application subscribes"),
+             [Applied("application/polls") EXCEPT !.application = "polls"]);
+    else
+      await application = "does not poll";
+      Finish(Input("the application polls again"),
+             [Applied("application/polls") EXCEPT !.application = "polls"]);
+    end if;
+  end while;
+end process
+
+process Unsubscribe = "Unsubscribe"
+begin unsubscribe:  \* KC:1066
+  while TRUE do
+    await application = "polls" /\ ~finding /\ sent = <<>>;
+    Finish(Input("the application unsubscribes"),
+           [MaybeLeaveGroup(OnLeavePrepare(Applied("application/unsubscribes"))) EXCEPT
+              !.application = "has unsubscribed"]);
+  end while;
+end process
+
+process Close = "Close"
+begin close:  \* AC:1012
+  while TRUE do
+    await /\ application \in {"polls", "has to close the consumer", "has unsubscribed"}
+          /\ Only("Heartbeat");
+    Finish(Input("the application closes the consumer"),
+           [MaybeLeaveGroup(OnLeavePrepare(Applied("application/closes"))) EXCEPT
+              !.application = "has closed the consumer"]);
+  end while;
+end process
+
+\* Asynchronously or synchronously.
+process Commit = "Commit"
+begin commit:  \* CC:920, 993
+  while TRUE do
+    await Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit");
+    either
+      Finish(Input("the application commits asynchronously"),
+             SendOffsetCommit(Applied("application/commits"), FALSE));
+    or
+      Finish(Input("the application commits synchronously"),
+             [Applied("application/commits-synchronously") EXCEPT
+                !.application = "waits in commitSync"]);
+    end either;
+  end while;
+end process
+
+process HeartbeatInterval = "HeartbeatInterval"
+begin heartbeat_interval:  \* AC:1400
+  while TRUE do
+    await Heartbeats /\ ~Awaits(Now, "Heartbeat");
+    Finish(Input("heartbeat.interval.ms passes"),
+           Send(Applied("time/heartbeat"), Event("Heartbeat"), FALSE));
+  end while;
+end process
+
+\* The heartbeat thread leaves the group; the next poll calls the listener.
+process PollInterval = "PollInterval"
+begin poll_interval:  \* AC:1393
+  while TRUE do
+    await Heartbeats /\ Only("SyncGroup");
+    Finish(Input("max.poll.interval.ms passes without a poll"),
+           [MaybeLeaveGroup(Applied("time/poll-interval")) EXCEPT
+              !.application = "does not poll"]);
+  end while;
+end process
+
+process SessionTimeout = "SessionTimeout"
+begin session_timeout:  \* AC:1380
+  while TRUE do
+    await Heartbeats /\ sent # <<>> /\ Only("Heartbeat");
+    Finish(Input("session.timeout.ms passes without an answer to a heartbeat"),
+           MarkCoordinatorUnknown(Applied("time/session-timeout")));
+  end while;
+end process
+
+process Disconnect = "Disconnect"
+begin disconnect:  \* AC:1164
+  while TRUE do
+    await Polls(Now) /\ sent # <<>>;
+    Finish(Input("the connection to the coordinator breaks"),
+           MarkCoordinatorUnknown(Applied("time/disconnected")));
+  end while;
+end process
+
+end algorithm; *)
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-0220e56c0f7a55fa0130da24a513400d
+VARIABLES application, coordinator, finding, phase, memberId, generation, 
+          rejoin, prepare, owned, sent, latest, before, given, events, rules
+
+(* define statement *)
+State == <<application, coordinator, finding, phase, memberId, generation, rejoin, prepare,
+           owned, sent, latest>>
+Fields == [application |-> application, coordinator |-> coordinator, finding |-> finding,
+           phase |-> phase, memberId |-> memberId, generation |-> generation,
+           rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
+           latest |-> latest]
+Now == [application |-> application, coordinator |-> coordinator, finding |-> finding,
+        phase |-> phase, memberId |-> memberId, generation |-> generation,
+        rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
+        latest |-> latest, answered |-> NoRequest, events |-> <<>>, rules |-> <<>>]
+Applied(rule) == Apply(Now, rule)
+
+
+Listens == application \in {"has not subscribed yet", "polls", "waits in commitSync",
+                            "has unsubscribed"}
+
+IsOldest(api) == Listens /\ sent # <<>> /\ sent[1].api = api
+Answered == [Now EXCEPT !.answered = sent[1], !.sent = Tail(@)]
+
+
+IsHidden == sent[1].api = "Heartbeat" /\ Awaits(Now, "OffsetCommit")
+
+FindErrors == {"NONE", "COORDINATOR_NOT_AVAILABLE"} \cup
+              (IF phase \in {"UNJOINED", "PREPARING_REBALANCE"}
+               THEN {"GROUP_AUTHORIZATION_FAILED"} ELSE {})
+Replies(api) == {Answer(api, error) : error \in
+                   Errors(api) \cup (IF Static /\ ~IsHidden THEN {"FENCED_INSTANCE_ID"} ELSE {})}
+JoinReplies ==
+  LET id == IF sent[1].memberId = NoMember THEN Given ELSE sent[1].memberId
+      joined(leads) == [Answer("JoinGroup", "NONE") EXCEPT
+                          !.memberId = id, !.generation = latest + 1, !.leader = leads]
+  IN Replies("JoinGroup")
+     \cup (IF latest < Generations THEN {joined(TRUE), joined(FALSE)} ELSE {})
+     \cup {[Answer("JoinGroup", "MEMBER_ID_REQUIRED") EXCEPT !.memberId = id]}
+SyncReplies == Replies("SyncGroup") \cup
+               {[Answer("SyncGroup", "NONE") EXCEPT !.partitions = a] : a \in Assignments}
+
+Active == application = "polls" /\ coordinator
+
+Heartbeats == Active /\ phase \in {"COMPLETING_REBALANCE", "STABLE"}
+Only(api) == \A i \in DOMAIN sent : sent[i].api = api
+
+
+vars == << application, coordinator, finding, phase, memberId, generation, 
+           rejoin, prepare, owned, sent, latest, before, given, events, rules
+        >>
+
+ProcSet == {"FindCoordinator"} \cup {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"OffsetCommit"} \cup {"Poll"} \cup {"Unsubscribe"} \cup {"Close"} \cup {"Commit"} \cup {"HeartbeatInterval"} \cup {"PollInterval"} \cup {"SessionTimeout"} \cup {"Disconnect"}
+
+Init == (* Global variables *)
+        /\ application = "has not subscribed yet"
+        /\ coordinator = FALSE
+        /\ finding = FALSE
+        /\ phase = "UNJOINED"
+        /\ memberId = NoMember
+        /\ generation = NoGeneration
+        /\ rejoin = TRUE
+        /\ prepare = TRUE
+        /\ owned = {}
+        /\ sent = <<>>
+        /\ latest = 0
+        /\ before = <<>>
+        /\ given = NoInput
+        /\ events = <<>>
+        /\ rules = <<>>
+
+FindCoordinator == /\ Listens /\ finding
+                   /\ \E r \in {Answer("FindCoordinator", e) : e \in FindErrors}:
+                        /\ before' = Fields
+                        /\ given' = r
+                        /\ \E t \in {GoOn((OnFindCoordinator([Now EXCEPT !.finding = FALSE], r)))}:
+                             /\ application' = t.application
+                             /\ coordinator' = t.coordinator
+                             /\ finding' = t.finding
+                             /\ phase' = t.phase
+                             /\ memberId' = t.memberId
+                             /\ generation' = t.generation
+                             /\ rejoin' = t.rejoin
+                             /\ prepare' = t.prepare
+                             /\ owned' = t.owned
+                             /\ sent' = t.sent
+                             /\ latest' = t.latest
+                             /\ events' = t.events
+                             /\ rules' = t.rules
+
+JoinGroup == /\ IsOldest("JoinGroup")
+             /\ \E r \in JoinReplies:
+                  /\ before' = Fields
+                  /\ given' = r
+                  /\ \E t \in {GoOn((OnJoinGroup(Answered, r)))}:
+                       /\ application' = t.application
+                       /\ coordinator' = t.coordinator
+                       /\ finding' = t.finding
+                       /\ phase' = t.phase
+                       /\ memberId' = t.memberId
+                       /\ generation' = t.generation
+                       /\ rejoin' = t.rejoin
+                       /\ prepare' = t.prepare
+                       /\ owned' = t.owned
+                       /\ sent' = t.sent
+                       /\ latest' = t.latest
+                       /\ events' = t.events
+                       /\ rules' = t.rules
+
+SyncGroup == /\ IsOldest("SyncGroup")
+             /\ \E r \in SyncReplies:
+                  /\ before' = Fields
+                  /\ given' = r
+                  /\ \E t \in {GoOn((OnSyncGroup(Answered, r)))}:
+                       /\ application' = t.application
+                       /\ coordinator' = t.coordinator
+                       /\ finding' = t.finding
+                       /\ phase' = t.phase
+                       /\ memberId' = t.memberId
+                       /\ generation' = t.generation
+                       /\ rejoin' = t.rejoin
+                       /\ prepare' = t.prepare
+                       /\ owned' = t.owned
+                       /\ sent' = t.sent
+                       /\ latest' = t.latest
+                       /\ events' = t.events
+                       /\ rules' = t.rules
+
+Heartbeat == /\ IsOldest("Heartbeat")
+             /\ \E r \in Replies("Heartbeat") \cup {Answer("Heartbeat", "NONE")}:
+                  /\ before' = Fields
+                  /\ given' = r
+                  /\ \E t \in {GoOn((OnHeartbeat(Answered, r)))}:
+                       /\ application' = t.application
+                       /\ coordinator' = t.coordinator
+                       /\ finding' = t.finding
+                       /\ phase' = t.phase
+                       /\ memberId' = t.memberId
+                       /\ generation' = t.generation
+                       /\ rejoin' = t.rejoin
+                       /\ prepare' = t.prepare
+                       /\ owned' = t.owned
+                       /\ sent' = t.sent
+                       /\ latest' = t.latest
+                       /\ events' = t.events
+                       /\ rules' = t.rules
+
+OffsetCommit == /\ IsOldest("OffsetCommit")
+                /\ \E r \in Replies("OffsetCommit") \cup {Answer("OffsetCommit", "NONE")}:
+                     /\ before' = Fields
+                     /\ given' = r
+                     /\ \E t \in {GoOn((OnOffsetCommit(Answered, r)))}:
+                          /\ application' = t.application
+                          /\ coordinator' = t.coordinator
+                          /\ finding' = t.finding
+                          /\ phase' = t.phase
+                          /\ memberId' = t.memberId
+                          /\ generation' = t.generation
+                          /\ rejoin' = t.rejoin
+                          /\ prepare' = t.prepare
+                          /\ owned' = t.owned
+                          /\ sent' = t.sent
+                          /\ latest' = t.latest
+                          /\ events' = t.events
+                          /\ rules' = t.rules
+
+Poll == IF application \in {"has not subscribed yet", "has unsubscribed"}
+           THEN /\ before' = Fields
+                /\ given' = Input("the application subscribes")
+                /\ \E t \in {GoOn(([Applied("application/polls") EXCEPT !.application = "polls"]))}:
+                     /\ application' = t.application
+                     /\ coordinator' = t.coordinator
+                     /\ finding' = t.finding
+                     /\ phase' = t.phase
+                     /\ memberId' = t.memberId
+                     /\ generation' = t.generation
+                     /\ rejoin' = t.rejoin
+                     /\ prepare' = t.prepare
+                     /\ owned' = t.owned
+                     /\ sent' = t.sent
+                     /\ latest' = t.latest
+                     /\ events' = t.events
+                     /\ rules' = t.rules
+           ELSE /\ application = "does not poll"
+                /\ before' = Fields
+                /\ given' = Input("the application polls again")
+                /\ \E t \in {GoOn(([Applied("application/polls") EXCEPT !.application = "polls"]))}:
+                     /\ application' = t.application
+                     /\ coordinator' = t.coordinator
+                     /\ finding' = t.finding
+                     /\ phase' = t.phase
+                     /\ memberId' = t.memberId
+                     /\ generation' = t.generation
+                     /\ rejoin' = t.rejoin
+                     /\ prepare' = t.prepare
+                     /\ owned' = t.owned
+                     /\ sent' = t.sent
+                     /\ latest' = t.latest
+                     /\ events' = t.events
+                     /\ rules' = t.rules
+
+Unsubscribe == /\ application = "polls" /\ ~finding /\ sent = <<>>
+               /\ before' = Fields
+               /\ given' = Input("the application unsubscribes")
+               /\ \E t \in {GoOn(([MaybeLeaveGroup(OnLeavePrepare(Applied("application/unsubscribes"))) EXCEPT
+                                     !.application = "has unsubscribed"]))}:
+                    /\ application' = t.application
+                    /\ coordinator' = t.coordinator
+                    /\ finding' = t.finding
+                    /\ phase' = t.phase
+                    /\ memberId' = t.memberId
+                    /\ generation' = t.generation
+                    /\ rejoin' = t.rejoin
+                    /\ prepare' = t.prepare
+                    /\ owned' = t.owned
+                    /\ sent' = t.sent
+                    /\ latest' = t.latest
+                    /\ events' = t.events
+                    /\ rules' = t.rules
+
+Close == /\ /\ application \in {"polls", "has to close the consumer", "has unsubscribed"}
+            /\ Only("Heartbeat")
+         /\ before' = Fields
+         /\ given' = Input("the application closes the consumer")
+         /\ \E t \in {GoOn(([MaybeLeaveGroup(OnLeavePrepare(Applied("application/closes"))) EXCEPT
+                               !.application = "has closed the consumer"]))}:
+              /\ application' = t.application
+              /\ coordinator' = t.coordinator
+              /\ finding' = t.finding
+              /\ phase' = t.phase
+              /\ memberId' = t.memberId
+              /\ generation' = t.generation
+              /\ rejoin' = t.rejoin
+              /\ prepare' = t.prepare
+              /\ owned' = t.owned
+              /\ sent' = t.sent
+              /\ latest' = t.latest
+              /\ events' = t.events
+              /\ rules' = t.rules
+
+Commit == /\ Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit")
+          /\ \/ /\ before' = Fields
+                /\ given' = Input("the application commits asynchronously")
+                /\ \E t \in {GoOn((SendOffsetCommit(Applied("application/commits"), FALSE)))}:
+                     /\ application' = t.application
+                     /\ coordinator' = t.coordinator
+                     /\ finding' = t.finding
+                     /\ phase' = t.phase
+                     /\ memberId' = t.memberId
+                     /\ generation' = t.generation
+                     /\ rejoin' = t.rejoin
+                     /\ prepare' = t.prepare
+                     /\ owned' = t.owned
+                     /\ sent' = t.sent
+                     /\ latest' = t.latest
+                     /\ events' = t.events
+                     /\ rules' = t.rules
+             \/ /\ before' = Fields
+                /\ given' = Input("the application commits synchronously")
+                /\ \E t \in {GoOn(([Applied("application/commits-synchronously") EXCEPT
+                                      !.application = "waits in commitSync"]))}:
+                     /\ application' = t.application
+                     /\ coordinator' = t.coordinator
+                     /\ finding' = t.finding
+                     /\ phase' = t.phase
+                     /\ memberId' = t.memberId
+                     /\ generation' = t.generation
+                     /\ rejoin' = t.rejoin
+                     /\ prepare' = t.prepare
+                     /\ owned' = t.owned
+                     /\ sent' = t.sent
+                     /\ latest' = t.latest
+                     /\ events' = t.events
+                     /\ rules' = t.rules
+
+HeartbeatInterval == /\ Heartbeats /\ ~Awaits(Now, "Heartbeat")
+                     /\ before' = Fields
+                     /\ given' = Input("heartbeat.interval.ms passes")
+                     /\ \E t \in {GoOn((Send(Applied("time/heartbeat"), Event("Heartbeat"), FALSE)))}:
+                          /\ application' = t.application
+                          /\ coordinator' = t.coordinator
+                          /\ finding' = t.finding
+                          /\ phase' = t.phase
+                          /\ memberId' = t.memberId
+                          /\ generation' = t.generation
+                          /\ rejoin' = t.rejoin
+                          /\ prepare' = t.prepare
+                          /\ owned' = t.owned
+                          /\ sent' = t.sent
+                          /\ latest' = t.latest
+                          /\ events' = t.events
+                          /\ rules' = t.rules
+
+PollInterval == /\ Heartbeats /\ Only("SyncGroup")
+                /\ before' = Fields
+                /\ given' = Input("max.poll.interval.ms passes without a poll")
+                /\ \E t \in {GoOn(([MaybeLeaveGroup(Applied("time/poll-interval")) EXCEPT
+                                      !.application = "does not poll"]))}:
+                     /\ application' = t.application
+                     /\ coordinator' = t.coordinator
+                     /\ finding' = t.finding
+                     /\ phase' = t.phase
+                     /\ memberId' = t.memberId
+                     /\ generation' = t.generation
+                     /\ rejoin' = t.rejoin
+                     /\ prepare' = t.prepare
+                     /\ owned' = t.owned
+                     /\ sent' = t.sent
+                     /\ latest' = t.latest
+                     /\ events' = t.events
+                     /\ rules' = t.rules
+
+SessionTimeout == /\ Heartbeats /\ sent # <<>> /\ Only("Heartbeat")
+                  /\ before' = Fields
+                  /\ given' = Input("session.timeout.ms passes without an answer to a heartbeat")
+                  /\ \E t \in {GoOn((MarkCoordinatorUnknown(Applied("time/session-timeout"))))}:
+                       /\ application' = t.application
+                       /\ coordinator' = t.coordinator
+                       /\ finding' = t.finding
+                       /\ phase' = t.phase
+                       /\ memberId' = t.memberId
+                       /\ generation' = t.generation
+                       /\ rejoin' = t.rejoin
+                       /\ prepare' = t.prepare
+                       /\ owned' = t.owned
+                       /\ sent' = t.sent
+                       /\ latest' = t.latest
+                       /\ events' = t.events
+                       /\ rules' = t.rules
+
+Disconnect == /\ Polls(Now) /\ sent # <<>>
+              /\ before' = Fields
+              /\ given' = Input("the connection to the coordinator breaks")
+              /\ \E t \in {GoOn((MarkCoordinatorUnknown(Applied("time/disconnected"))))}:
+                   /\ application' = t.application
+                   /\ coordinator' = t.coordinator
+                   /\ finding' = t.finding
+                   /\ phase' = t.phase
+                   /\ memberId' = t.memberId
+                   /\ generation' = t.generation
+                   /\ rejoin' = t.rejoin
+                   /\ prepare' = t.prepare
+                   /\ owned' = t.owned
+                   /\ sent' = t.sent
+                   /\ latest' = t.latest
+                   /\ events' = t.events
+                   /\ rules' = t.rules
+
+Next == FindCoordinator \/ JoinGroup \/ SyncGroup \/ Heartbeat
+           \/ OffsetCommit \/ Poll \/ Unsubscribe \/ Close \/ Commit
+           \/ HeartbeatInterval \/ PollInterval \/ SessionTimeout \/ Disconnect
+
+Spec == Init /\ [][Next]_vars
+
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-c5cb37ff88163433046e1e7a667d733d
+
+\* What holds in every instance. It says what the consumer promises, and uses no operator of the
+\* rules.
+TypeOK ==
+  /\ application \in {"has not subscribed yet", "polls", "waits in commitSync", "does not poll",
+                      "has unsubscribed", "has to close the consumer", "has closed the consumer"}
+  /\ {coordinator, finding, rejoin, prepare} \subseteq BOOLEAN
+  /\ phase \in {"UNJOINED", "PREPARING_REBALANCE", "COMPLETING_REBALANCE", "STABLE"}
+  /\ memberId \in {NoMember, Given}
+  /\ generation \in {NoGeneration} \cup 1..Generations
+  /\ owned \in Assignments
+  /\ latest \in 0..Generations
+  /\ \A i \in DOMAIN sent :
+       /\ sent[i].api \in {"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"}
+       /\ sent[i].memberId \in {NoMember, Given}
+       /\ sent[i].generation \in {NoGeneration} \cup 1..Generations
+       /\ sent[i].waited \in BOOLEAN
+
+Requests(apis) == {i \in DOMAIN sent : sent[i].api \in apis}
+IsRunning      == application \in {"polls", "waits in commitSync"}
+IsReset        == phase = "UNJOINED" /\ memberId = NoMember /\ generation = NoGeneration
+
+\* A consumer that polls waits for the coordinator, for the group or for a commit, or is a member.
+NeverStuck ==
+  IsRunning =>
+    \/ finding
+    \/ Requests({"JoinGroup", "SyncGroup"}) # {}
+    \/ application = "waits in commitSync" /\ Requests({"OffsetCommit"}) # {}
+    \/ application = "polls" /\ phase = "STABLE" /\ ~rejoin
+
+\* Requests in flight are those of a coordinator that is known, and which is not asked for.
+SentToTheCoordinator == (sent # <<>> => coordinator) /\ ~(finding /\ coordinator)
+
+\* Of each kind one request is in flight, and JoinGroup not with SyncGroup.
+OneAtATime ==
+  \A apis \in {{"JoinGroup", "SyncGroup"}, {"Heartbeat"}, {"OffsetCommit"}} :
+    \A i, j \in Requests(apis) : i = j
+
+\* An eager consumer joins without partitions, and owns none until it is assigned some.
+EagerJoinsEmpty ==
+  ~Cooperative /\ IsRunning /\ Requests({"JoinGroup", "SyncGroup"}) # {} => owned = {}
+
+StableIsMember == phase = "STABLE" => memberId # NoMember /\ generation # NoGeneration
+GenerationIsOfMember == generation # NoGeneration => memberId # NoMember /\ generation =< latest
+
+\* Who commits synchronously waits for one commit, or for the coordinator.
+WaitsForOneCommit ==
+  /\ \A i \in Requests({"OffsetCommit"}) :
+       sent[i].waited <=> application = "waits in commitSync"
+  /\ application = "waits in commitSync" => finding \/ Requests({"OffsetCommit"}) # {}
+
+\* After unsubscribe and close it is no member, and owns nothing.
+LeavesWithNothing ==
+  application \in {"has unsubscribed", "has closed the consumer"} => IsReset /\ owned = {}
+
+\* After max.poll.interval.ms it is no member. It has what it owned until it polls again, and then
+\* prepares, which takes that away, and joins.
+StalledHasLeft == application = "does not poll" => IsReset /\ rejoin /\ prepare
+
+\* What the last step did. TLC checks it in every transition if the VIEW is left out.
+Named(names) == {i \in DOMAIN events : events[i].name \in names}
+Partitions(names) == UNION {events[i].partitions : i \in Named(names)}
+
+\* The application is told of every partition that the consumer has no more, or has anew.
+TellsOwned ==
+  rules # <<>> =>
+    /\ before.owned \ owned \subseteq Partitions({"onPartitionsRevoked", "onPartitionsLost"})
+    /\ owned \ before.owned \subseteq Partitions({"onPartitionsAssigned"})
+    /\ Partitions({"onPartitionsRevoked", "onPartitionsLost"}) \subseteq before.owned
+    /\ Partitions({"onPartitionsAssigned"}) \subseteq owned
+
+\* It loses partitions only if it is not in a generation any more.
+LosesOnlyOutside == Named({"onPartitionsLost"}) # {} => generation = NoGeneration
+
+\* Only a member sends these, and says which it is.
+SpeaksAsMember ==
+  \A i \in Named({"SyncGroup", "Heartbeat", "OffsetCommit"}) :
+    events[i].memberId # NoMember /\ events[i].generation # NoGeneration
+
+\* Each commit ends once: it succeeds or fails, it waits in commitSync, or an error is raised that
+\* ends the consumer.
+CommitsEnd ==
+  rules # <<>> =>
+    LET begun == IF given.name \in {"the application commits asynchronously",
+                                    "the application commits synchronously"} THEN 1 ELSE 0
+        ended == Named({"the commit succeeds", "the commit fails"})
+        open(waits, requests) ==
+          IF waits \/ \E i \in DOMAIN requests : requests[i].api = "OffsetCommit" THEN 1 ELSE 0
+        was == open(before.application = "waits in commitSync", before.sent)
+        is  == open(application = "waits in commitSync", sent)
+        lost == IF \E i \in Named({"poll raises an error"}) : events[i].error = "fatal"
+                THEN {0, 1} ELSE {0}
+    IN \E n \in lost : /\ was + begun - n - is \in {0, 1}
+                       /\ ended # {} <=> was + begun - n - is = 1
+                       /\ \A i, j \in ended : i = j
+
+\* While answers have no error, and nothing else happens but heartbeats, a consumer that polls
+\* becomes STABLE, or the group has no more generations. TLC needs the inputs: leave out the VIEW.
+CanBeAnswered == \/ finding
+                 \/ sent # <<>> /\ (sent[1].api = "JoinGroup" => latest < Generations)
+IsAnswered    == given'.error = "NONE"
+IsCalm        == IsAnswered \/ given'.name = "heartbeat.interval.ms passes"
+BecomesStable ==
+  /\ <>[][IsCalm]_vars
+  /\ []<>~CanBeAnswered \/ []<><<IsAnswered>>_vars
+  => <>[](IsRunning => \/ application = "polls" /\ phase = "STABLE" /\ ~rejoin
+                      \/ latest = Generations)
+
+=============================================================================
