@@ -153,8 +153,9 @@ def _summed(rows: DataFrame) -> list[tuple[str, str, str, int, int]]:
     """The sums of the counts of all tasks."""
     tallies = rows_of_table(rows, "tally")
     keys = TALLY.names[:3]
-    sums = tallies.groupBy(*keys).agg(F.sum("times"), F.min("first"))
-    return [(row[0], row[1], row[2], row[3], row[4]) for row in sums.orderBy(*keys).collect()]
+    sums = tallies.groupBy(*keys).agg(F.sum("times"), F.min("first")).collect()
+    # There are few: sorting them on Spark would take two more jobs for each level.
+    return sorted((row[0], row[1], row[2], row[3], row[4]) for row in sums)
 
 
 def _cycle_edges(spark: SparkSession, spec: InstanceSpec, levels: Levels) -> list[dict[str, Any]]:
@@ -169,12 +170,12 @@ def _cycle_edges(spark: SparkSession, spec: InstanceSpec, levels: Levels) -> lis
 
 def _discovered(spark: SparkSession, levels: Levels) -> dict[int, int]:
     """A histogram: for each number of discovered states, the states that discovered that many."""
-    found: dict[int, int] = {}
-    for uri in levels.uris()[1:]:
-        parents = spark.read.schema("parent long").parquet(uri).groupBy("parent").count()
-        for count, states in parents.groupBy("count").agg(F.count("*")).collect():
-            found[count] = found.get(count, 0) + states
-    return found
+    rows = spark.read.schema("parent long").parquet(*levels.uris()[1:])
+    # The ids of states are those of one level; a level is a folder.
+    level = F.element_at(F.split("_metadata.file_path", "/"), -2).alias("level")
+    parents = rows.groupBy(level, "parent").count()
+    found = parents.groupBy(F.col("count").alias("number")).agg(F.count("*")).collect()
+    return {row[0]: row[1] for row in found}
 
 
 def _digest(spark: SparkSession, levels: Levels) -> str:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 from groupcheck.model.classic.instances.inputs import GROUP_ID, INSTANCE, OTHER_PROTOCOLS
 from groupcheck.model.classic.state import Advance
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ErrorCode, MemberIdentity, Response
-from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.run import Replayed, replay_seen
 from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.temporal.step import error_codes
@@ -76,16 +76,26 @@ def sequence_of(found: Found, profile: str, settings: Mapping[str, int]) -> Sequ
 
 def played(found: Found, profile: str) -> Replayed:
     """The sequence on a broker of a version, which is started for it."""
-    source = port_source(found.broker(profile), tolerances=TOLERANCES)
+    source = source_of(found.broker(profile))
     try:
-        settings = source.broker_settings().values
-        port = source.connect()
-        try:
-            return replay_seen(sequence_of(found, profile, settings), port)
-        finally:
-            port.shutdown()
+        return played_on(source, found, profile)
     finally:
         source.stop()
+
+
+def source_of(broker: str) -> PortSource:
+    """A broker that is started by name; its first port starts it."""
+    return port_source(broker, tolerances=TOLERANCES)
+
+
+def played_on(source: PortSource, found: Found, profile: str) -> Replayed:
+    """The sequence on a broker that may have run others: it uses a group of its own."""
+    settings = source.broker_settings().values
+    port = source.connect()
+    try:
+        return replay_seen(sequence_of(found, profile, settings), port)
+    finally:
+        port.shutdown()
 
 
 def errors_shown(responses: tuple[Response, ...], request_id: int) -> list[ErrorCode]:
