@@ -107,7 +107,7 @@ ASSIGNED: Final = "onPartitionsAssigned"
 REVOKED: Final = "onPartitionsRevoked"
 LOST: Final = "onPartitionsLost"
 CALLBACKS: Final = (ASSIGNED, REVOKED, LOST)
-# What the application is told of a commit, and what a poll raises.
+# The results of a commit, and the error that a poll raises.
 COMMITTED: Final = "the commit succeeds"
 COMMIT_FAILED: Final = "the commit fails"
 RAISED: Final = "poll raises an error"

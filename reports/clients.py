@@ -144,6 +144,10 @@ def _instance_json(each: Verified) -> dict[str, Any]:
             for reason, inputs in each.failures.items()
         ],
         "findings": {finding_id(finding): dict(finding.rules) for finding in each.findings},
+        "rules": {
+            rule: {"same": same, "differing": differing}
+            for rule, (same, differing) in sorted(each.rules.items())
+        },
     }
 
 

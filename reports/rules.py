@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from typing import Final, NamedTuple
 
@@ -15,6 +15,7 @@ from groupcheck.model.engine.rules import (
     Behaviour,
     Effect,
     Guard,
+    Part,
     Procedure,
     Rule,
     Sources,
@@ -22,6 +23,7 @@ from groupcheck.model.engine.rules import (
     Version,
     VersionRule,
 )
+from groupcheck.model.member import sources, specification
 from groupcheck.model.vocabulary import GroupState
 from groupcheck.reports.confirmed import Confirmed, Parts, confirmed, total
 
@@ -308,32 +310,72 @@ time.
 """
 
 
+CLIENT_HEAD: Final = """\
+# The rules of a consumer
+
+Every rule of the specification of Kafka's Java consumer, 2.7 and 4.1, with the classic protocol:
+what it does when the coordinator answers, when time passes and when the application calls it. Its
+structure is that of [the rules of the group](rules.md): the first rule of a table whose conditions
+all hold is applied. After each input the table *poll* is tried until none of its rules holds.
+
+The PlusCal text `model/member/Member.tla` has the same ids, and TLC applies the same rules in the
+same states. [Verify a client](clients.md) leads real consumers through them; [clients
+compared](clients-compared.md) has the result. The command `PYTHONPATH=tests python
+tests/support/reference.py` generates this page.
+"""
+
+
+class Book(NamedTuple):
+    """A specification whose rules a page has.
+
+    Args:
+        parts: of the specification.
+        versions: the columns.
+        link: returns the address of a source in a version.
+        confirmed: by version, how much of a rule its recorded tests confirm.
+    """
+
+    parts: Sequence[Part]
+    versions: Sequence[str]
+    link: Callable[[str, str], str]
+    confirmed: Callable[[str], dict[str, str]] = lambda _: {}
+
+
 def page() -> str:
-    """The rules of all versions in Markdown: a section per area, a table per decision."""
-    parts = [HEAD]
-    for area in areas():
-        parts.append(f"## {area}\n")
-        members = [part for part in PARTS if part.area == area]
-        parts += [_section(part) for part in members if isinstance(part, Table)]
-        parts += [_procedure(part) for part in members if isinstance(part, Procedure)]
+    """The rules of the group, of all versions, in Markdown."""
+    book = Book(PARTS, tuple(PROFILES), link, _confirmed)
+    return "\n".join([HEAD, *_areas(book), CONFIRMED, _confirmed_by_area()])
+
+
+def client_page() -> str:
+    """The rules of a consumer, of both versions, in Markdown."""
+    book = Book(specification.PARTS, tuple(specification.VERSIONS), sources.link)
+    return "\n".join([CLIENT_HEAD, *_areas(book)])
+
+
+def _areas(book: Book) -> Iterator[str]:
+    """A section per area, a table per decision."""
+    for area in dict.fromkeys(part.area for part in book.parts):
+        yield f"## {area}\n"
+        members = [part for part in book.parts if part.area == area]
+        yield from (_section(book, part) for part in members if isinstance(part, Table))
+        yield from (_procedure(book, part) for part in members if isinstance(part, Procedure))
         behaviours = [part for part in members if isinstance(part, Behaviour)]
         if behaviours:
-            rows = (_row((each.words,), each.sources, {}) for each in behaviours)
-            parts.append("\n".join([_head("Behaviour that rules ask for"), *rows, ""]))
-    parts += [CONFIRMED, _confirmed_by_area()]
-    return "\n".join(parts)
+            rows = (_row(book, (each.words,), each.sources, {}) for each in behaviours)
+            yield "\n".join([_head(book, "Behaviour that rules ask for"), *rows, ""])
 
 
-def _head(*columns: str) -> str:
-    names = [*columns, *PROFILES]
+def _head(book: Book, *columns: str) -> str:
+    names = [*columns, *book.versions]
     return f"| {' | '.join(names)} |\n|{' --- |' * len(names)}"
 
 
-def _row(columns: Iterable[str], sources: Sources, own: dict[str, list[str]]) -> str:
+def _row(book: Book, columns: Iterable[str], sources: Sources, own: dict[str, list[str]]) -> str:
     cells = [*columns]
-    for version in PROFILES:
+    for version in book.versions:
         source = sources.get(version)
-        cited = f"[{_short(source)}]({link(version, source)})" if source else "-"
+        cited = f"[{_short(source)}]({book.link(version, source)})" if source else "-"
         cells.append("<br>".join([cited, *own.get(version, [])]))
     return f"| {' | '.join(cells)} |"
 
@@ -348,8 +390,8 @@ def _confirmed(name: str) -> dict[str, str]:
     return {version: f"confirmed {each}" for version, each in found.items() if each}
 
 
-def _section(table: Table) -> str:
-    lines = [f"### {table.name}\n", _head("Rule", "If", "Then")]
+def _section(book: Book, table: Table) -> str:
+    lines = [f"### {table.name}\n", _head(book, "Rule", "If", "Then")]
     for rule in table.rules:
         own: dict[str, list[str]] = {}
         for version, words in rule.words_of.items():
@@ -361,23 +403,23 @@ def _section(table: Table) -> str:
         )
         for version in rule.deferred:
             own.setdefault(version, []).append(WAITS)
-        for version, text in _confirmed(rule.id).items():
+        for version, text in book.confirmed(rule.id).items():
             own.setdefault(version, []).append(text)
-        lines.append(_row(columns, rule.sources, own))
+        lines.append(_row(book, columns, rule.sources, own))
     for version, moves in table.moves.items():
         lines += ["", *(f"{version} tries `{a}` before `{b}`." for a, b in moves)]
     return "\n".join([*lines, ""])
 
 
-def _procedure(procedure: Procedure) -> str:
-    lines = [f"### To {procedure.words}\n", _head("Effect")]
+def _procedure(book: Book, procedure: Procedure) -> str:
+    lines = [f"### To {procedure.words}\n", _head(book, "Effect")]
     for effect in procedure.effects:
         if effect.sources:
-            lines.append(_row((effect.words,), effect.sources, {}))
+            lines.append(_row(book, (effect.words,), effect.sources, {}))
         else:
-            cells = " | ".join("yes" for _ in PROFILES)
+            cells = " | ".join("yes" for _ in book.versions)
             lines.append(f"| {effect.words} | {cells} |")
-    if found := _confirmed(procedure.name):
+    if found := book.confirmed(procedure.name):
         lines += ["", "; ".join(f"{version}: {text}" for version, text in found.items()) + "."]
     return "\n".join([*lines, ""])
 

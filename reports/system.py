@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from groupcheck.model.engine.checking import Violation
+from groupcheck.model.engine.checking import Violation, violations
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import StateGraph, TransitionReference
+from groupcheck.model.engine.specification import LeadsTo
 from groupcheck.model.system.promises import ONE_OWNER_AT_ANY_TIME, PROMISES
 from groupcheck.model.system.specification import DELIVER, HANDLE, SystemInput, WholeSystem
 from groupcheck.model.system.state import Progress, System
@@ -16,10 +17,20 @@ from groupcheck.reports.formatting import bounded_lines, counted
 
 
 class SystemRun(NamedTuple):
-    """An explored system, and the properties that do not hold in it."""
+    """An explored system, and the properties that do not hold in it.
+
+    What must follow in the end is not checked if the limit of generations has cut off states.
+    """
 
     space: StateSpace
     violations: Sequence[Violation]
+
+    @classmethod
+    def of(cls, space: StateSpace) -> SystemRun:
+        """The run with the properties checked."""
+        limited = cls(space, ()).limited
+        checked = [each for each in PROMISES if not (limited and isinstance(each, LeadsTo))]
+        return cls(space, violations(space, [*checked, ONE_OWNER_AT_ANY_TIME]))
 
     @property
     def broken(self) -> list[Violation]:
@@ -58,9 +69,10 @@ def run_text(run: SystemRun) -> str:
         f"explored   {', '.join(counts)}",
     ]
     found = {each.property: each for each in run.violations}
-    lines += (
-        f"{'violated' if promise in found else 'holds':<10} {promise.words}" for promise in PROMISES
-    )
+    for promise in PROMISES:
+        unchecked = run.limited and isinstance(promise, LeadsTo)
+        result = "violated" if promise in found else "unchecked" if unchecked else "holds"
+        lines.append(f"{result:<10} {promise.words}")
     if ONE_OWNER_AT_ANY_TIME in found:
         lines.append(f"not so     {ONE_OWNER_AT_ANY_TIME.words} Kafka does not promise it.")
     graph = StateGraph(space)

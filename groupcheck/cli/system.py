@@ -48,10 +48,8 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: the version is unknown, or there are too many states.
     """
-    from groupcheck.model.engine.checking import violations
     from groupcheck.model.engine.exploration import TooManyStatesError, explore
     from groupcheck.model.member.specification import VERSIONS
-    from groupcheck.model.system.promises import ONE_OWNER_AT_ANY_TIME, PROMISES
     from groupcheck.model.system.specification import WholeSystem
     from groupcheck.properties.interruption import interruptible
     from groupcheck.reports.progress import Bars
@@ -75,8 +73,7 @@ def run(options: argparse.Namespace) -> int:
         except TooManyStatesError as error:
             msg = f"{error}: fewer consumers or faults, or a larger --max-states"
             raise CommandError(msg) from error
-        found = violations(space, [*PROMISES, ONE_OWNER_AT_ANY_TIME])
-    result = SystemRun(space, found)
+        result = SystemRun.of(space)
     if options.json:
         print_json(run_json(result))
     else:

@@ -1,4 +1,4 @@
-"""What the answers of the coordinator change, whoever polls the network.
+"""What the answers of the coordinator change, in whichever thread the network is polled.
 
 AC is AbstractCoordinator.java and CC ConsumerCoordinator.java, at tags 2.7.2 and 4.1.2. If the join
 future fails with RETRIABLE, the poll loop joins again (2.7.2 AC:477, 4.1.2 AC:542).

@@ -676,7 +676,7 @@ StalledHasLeft == application = "does not poll" => IsReset /\ rejoin /\ prepare
 Named(names) == {i \in DOMAIN events : events[i].name \in names}
 Partitions(names) == UNION {events[i].partitions : i \in Named(names)}
 
-\* The application is told of every partition that the consumer has no more, or has anew.
+\* A call of the listener names each partition that the consumer has no more, or is given.
 TellsOwned ==
   rules # <<>> =>
     /\ before.owned \ owned \subseteq Partitions({"onPartitionsRevoked", "onPartitionsLost"})

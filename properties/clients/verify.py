@@ -71,6 +71,8 @@ class Verified:
     interrupted: bool = False
     findings: list[Finding] = field(default_factory=list)
     failures: dict[str, tuple[ClientInput, ...]] = field(default_factory=dict)
+    # By rule: the transitions that apply it, in which the client is the same, and in which not.
+    rules: dict[str, tuple[int, int]] = field(default_factory=dict)
 
     @property
     def untried(self) -> int:
@@ -304,6 +306,11 @@ class _Run:
         result.same = len(tour.covered - tour.known.keys())
         result.differing = len(tour.known)
         result.failed = len(tour.failed - tour.covered - tour.known.keys())
+        for references, add in ((tour.covered - tour.known.keys(), (1, 0)), (tour.known, (0, 1))):
+            for reference in references:
+                for rule in set(tour.edge(reference).applied):
+                    same, differing = result.rules.get(rule, (0, 0))
+                    result.rules[rule] = same + add[0], differing + add[1]
 
     def findings(self) -> list[Finding]:
         """One finding for each difference, with the shortest sequence that shows it."""
@@ -315,7 +322,7 @@ class _Run:
             return [*pool.map(self._finding, words, (sorted(by_words[each]) for each in words))]
 
     def _finding(self, words: str, references: list[TransitionReference]) -> Finding:
-        shortest = min((self.tour.path_to(each) for each in references), key=len)
+        shortest = min((self.tour.path_to(each) for each in references), key=lambda p: (len(p), p))
         inputs = tuple(self.tour.given(each) for each in shortest)
         found, confirmed = self.tour.known[shortest[-1]], False
         if not self.result.interrupted:

@@ -251,6 +251,7 @@ PAGES: Final = {
     DOCS / "differences.md": differences_page,
     DOCS / "kafka-tests.md": kafka_tests_page,
     DOCS / "rules.md": rules.page,
+    DOCS / "client-rules.md": rules.client_page,
     DOCS / "properties.md": properties,
     DOCS / "result-schema.md": result,
     DOCS / "python-api.md": python_api,

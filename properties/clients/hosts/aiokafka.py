@@ -81,7 +81,7 @@ class Control:
                     self.commands.put_nowait(line)
         self._ended = True
         self.commands.put_nowait(END)
-        for _ in range(1_000):  # nobody waits any more
+        for _ in range(1_000):  # no thread waits any more
             self._acknowledged.release()
 
 

@@ -83,7 +83,7 @@ class Control:
                     self._commands.put(line.strip())
         self.ended = True
         self._commands.put(END)
-        self._acknowledged.release(1_000)  # nobody waits any more
+        self._acknowledged.release(1_000)  # no thread waits any more
 
 
 class Consumer(Protocol):
@@ -212,7 +212,7 @@ def serve(
 
     Args:
         version: of the library.
-        make: returns a consumer with settings; it reports what its callbacks are told.
+        make: returns a consumer with settings; it reports the arguments of its callbacks.
         polls_unsubscribed: see `Application`.
     """
 

@@ -9,7 +9,7 @@ import kafka
 from kafka import ConsumerRebalanceListener, KafkaConsumer, errors
 from kafka.coordinator.assignors.cooperative_sticky import CooperativeStickyAssignor
 from kafka.coordinator.assignors.range import RangePartitionAssignor
-from kafka.structs import OffsetAndMetadata
+from kafka.structs import MemberState, OffsetAndMetadata
 
 from groupcheck.properties.clients.hosts.application import (
     CLOSE_S,
@@ -23,8 +23,9 @@ from groupcheck.properties.clients.hosts.application import (
     serve,
 )
 
-# A join that ends between two polls is done again: with short polls this happens often.
-POLL_MS: Final = 200
+# A join that ends between two polls is done again, which with short polls happens often.
+POLL_MS: Final = 50
+JOINING_POLL_MS: Final = 400
 
 STRATEGY: Final = "partition.assignment.strategy"
 ASSIGNORS: Final = {
@@ -78,7 +79,8 @@ class Consumer:
 
     def poll(self) -> None:
         """Poll once."""
-        self._consumer.poll(timeout_ms=POLL_MS)
+        joined = self._consumer.group_metadata().state == MemberState.STABLE
+        self._consumer.poll(timeout_ms=POLL_MS if joined else JOINING_POLL_MS)
 
     def commit(self) -> None:
         """Commit with a callback."""

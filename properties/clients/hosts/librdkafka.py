@@ -69,7 +69,7 @@ class Consumer:
         self._consumer.unsubscribe()
 
     def poll(self) -> None:
-        """Poll once; an error that the consumer is told of is raised."""
+        """Poll once; raises an error that the poll returns."""
         message = self._consumer.poll(POLL_S)
         fatal, self._fatal = self._fatal, None
         error = fatal or (None if message is None else message.error())
@@ -77,7 +77,7 @@ class Consumer:
             raise KafkaException(error)
 
     def commit(self) -> None:
-        """Commit; `on_commit` is told of the result."""
+        """Commit; `on_commit` gets the result."""
         self._consumer.commit(offsets=self._offsets(), asynchronous=True)
 
     def commit_sync(self) -> None:

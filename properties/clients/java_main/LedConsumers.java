@@ -91,7 +91,7 @@ public final class LedConsumers {
             }
             ended = true;
             commands.add(END);
-            acknowledged.release(1_000); // nobody waits any more
+            acknowledged.release(1_000); // no thread waits any more
         }
 
         /** The next command; null if there is none yet. */
@@ -168,7 +168,7 @@ public final class LedConsumers {
                     }
                 }
             } catch (InterruptedException failure) {
-                // Nobody interrupts it.
+                // No thread interrupts it.
             }
             close();
             control.close();
@@ -217,7 +217,7 @@ public final class LedConsumers {
                 try {
                     Thread.sleep(POLL.toMillis());
                 } catch (InterruptedException interrupted) {
-                    // Nobody interrupts it.
+                    // No thread interrupts it.
                 }
             }
         }
