@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from time import monotonic
+from time import monotonic, sleep
 from typing import Final
 
 from groupcheck.model.client import NONE, ClientEvent, ClientInput
@@ -50,6 +50,10 @@ VERSIONS: Final = {
 TOPIC_AUTHORIZATION_FAILED: Final = 29
 
 MAX_FETCH_S: Final = 0.2
+# While librdkafka waits for the metadata of a group that it leads, the response to a Metadata that
+# it sent for another reason makes it join again.
+LEADER_S: Final = 0.2  # the longest wait for SyncGroup of a leader
+APART_S: Final = 0.02
 
 
 class Coordinator:
@@ -65,7 +69,9 @@ class Coordinator:
         self.requests = 0
         self._held: list[Request] = []
         self._finding = False  # a client may send FindCoordinator again, on another connection
-        self._fetches: list[tuple[float, Request]] = []
+        self._delayed: list[tuple[float, Request]] = []  # Fetch and Metadata, until when
+        self._leader_until = 0.0
+        self._described_at = 0.0  # when Metadata was answered
         self._protocol = ""  # the first in the latest JoinGroup, and its metadata
         self._metadata = b""
         self._found: ClientInput | None = None  # the answer to FindCoordinator in this step
@@ -79,11 +85,11 @@ class Coordinator:
     def serve(self, wait_s: float) -> list[ClientEvent]:
         """Answer requests for up to so many seconds, and return those that are events."""
         now = monotonic()
-        due_s = min((due - now for due, _ in self._fetches), default=wait_s)
+        due_s = min((due - now for due, _ in self._delayed), default=wait_s)
         arrived = self.broker.requests(max(min(wait_s, due_s), 0))
         self.requests += len(arrived)
         events = [event for request in arrived if (event := self._take(request)) is not None]
-        self._answer_fetches({id(request.connection) for request in arrived})
+        self._answer_delayed({id(request.connection) for request in arrived})
         return events
 
     def holds(self, api: str) -> bool:
@@ -100,6 +106,9 @@ class Coordinator:
             self._finding = False
         else:
             del asked[1:]
+        if given.leader:
+            sleep(max(self._described_at + APART_S - monotonic(), 0))
+            self._leader_until = monotonic() + LEADER_S
         for request in asked:
             self._held.remove(request)
             request.answer(self._response(request, given))
@@ -111,7 +120,7 @@ class Coordinator:
         for request in list(self._held):
             if request in self._held and (finding or request.api != "FindCoordinator"):
                 self.answer(ClientInput(request.api, NONE))
-        self._answer_fetches({id(request.connection) for _, request in self._fetches})
+        self._answer_delayed({id(request.connection) for _, request in self._delayed})
 
     def hold_heartbeat(self) -> list[ClientEvent]:
         """Hold the next Heartbeat; one whose response waits behind a held request counts as such.
@@ -119,7 +128,7 @@ class Coordinator:
         A client that waits for the response sends no other.
         """
         waiting = [] if self._group_connection is None else self._group_connection.waiting
-        if waiting and waiting[-1].api == "Heartbeat":
+        if waiting and waiting[-1].api == "Heartbeat" and waiting[-1] not in self._held:
             waiting[-1].response = None
             self._held.append(waiting[-1])
             return [_heartbeat_event(waiting[-1].message)]
@@ -154,13 +163,14 @@ class Coordinator:
         api = request.api
         if api in _EVENTS and api != "FindCoordinator":
             self._group_connection = request.connection
+        if api in ("JoinGroup", "SyncGroup"):
+            self._leader_until = 0.0
         if api == "Produce":
             self.broker.close_connection(request.connection)
+        elif api in ("Fetch", "Metadata"):
+            self._delayed.append((self._due(request), request))
         elif api in _AT_ONCE:
             request.answer(_AT_ONCE[api](self, request))
-        elif api == "Fetch":
-            wait_s = min(request.message.max_wait_ms / 1000, MAX_FETCH_S)
-            self._fetches.append((monotonic() + wait_s, request))
         elif api == "Heartbeat" and not self.holding:
             if self._muted is None:
                 request.answer(_no_error(self, request))
@@ -189,19 +199,30 @@ class Coordinator:
             self._protocol, self._metadata = first.name, bytes(first.metadata)
         return None if repeated else _EVENTS[request.api](request.message)
 
-    def _answer_fetches(self, connections: set[int]) -> None:
-        """Answer each Fetch that waited long enough, or that others wait for."""
+    def _answer_delayed(self, connections: set[int]) -> None:
+        """Answer each request that waited long enough, and each Fetch that others wait for."""
         now = monotonic()
-        waiting, self._fetches = self._fetches, []
-        for due, request in waiting:
+        delayed, self._delayed = self._delayed, []
+        for due, request in delayed:
             connection = request.connection
             if not connection.is_open:
                 continue
-            behind = id(connection) in connections and connection.waiting[-1] is not request
-            if due <= now or behind:
+            waiting = connection.waiting
+            behind = id(connection) in connections and bool(waiting) and waiting[-1] is not request
+            if request.api == "Metadata" and (due <= now or self._leader_until == 0):
+                self._described_at = now
+                request.answer(_metadata(self, request))
+            elif request.api == "Fetch" and (due <= now or behind):
                 request.answer(_fetch(self, request))
             else:
-                self._fetches.append((due, request))
+                self._delayed.append((due, request))
+
+    def _due(self, request: Request) -> float:
+        """When to answer Fetch, without records, or Metadata: see `LEADER_S`."""
+        if request.api == "Fetch":
+            asked_s: float = request.message.max_wait_ms / 1000
+            return monotonic() + min(asked_s, MAX_FETCH_S)
+        return 0.0 if request.connection is self._group_connection else self._leader_until
 
     def _forget_closed(self) -> None:
         self._held = [request for request in self._held if request.connection.is_open]
@@ -393,7 +414,6 @@ _EVENTS: Final[Mapping[str, Callable[[codec.Message], ClientEvent]]] = {
     "LeaveGroup": _leave_event,
 }
 _AT_ONCE: Final[Mapping[str, Callable[[Coordinator, Request], Fields]]] = {
-    "Metadata": _metadata,
     "OffsetFetch": _offset_fetch,
     "ListOffsets": _list_offsets,
     "LeaveGroup": _no_error,

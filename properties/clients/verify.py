@@ -10,7 +10,7 @@ from threading import Event, Lock
 from time import monotonic
 from typing import Final, NamedTuple
 
-from groupcheck.model.client import ClientInput
+from groupcheck.model.client import RAISED, ClientInput
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.member.specification import Consumer
@@ -33,6 +33,10 @@ from groupcheck.properties.clients.tour import Path, Tour
 CONFIRMING: Final = 2
 MOST_STEPS: Final = 40  # of a consumer
 MOST_FAILURES: Final = 20  # of consumers; then the client is not asked again
+
+
+class NotPossibleError(ClientFailedError):
+    """An input is not possible in the state of the consumer."""
 
 
 class Finding(NamedTuple):
@@ -174,10 +178,10 @@ def replay(
         for given in inputs:
             if given not in instance.inputs(state):
                 msg = f"not possible in this state: {given}"
-                raise ClientFailedError(msg)
+                raise NotPossibleError(msg)
             (outcome,) = instance.successors(state, given)
             (expected,) = outcome.responses
-            seen = consumer.do(given, expected, patience_s=patience_s)
+            seen = _once(consumer.do(given, expected, patience_s=patience_s))
             found = difference(expected, seen)
             state, applied = outcome.state, outcome.applied
             if found is not None:
@@ -185,6 +189,15 @@ def replay(
     finally:
         consumer.end()
     return seen, found, applied
+
+
+def _once(events: Events) -> Events:
+    """The events without errors that several polls in a row have raised."""
+    return tuple(
+        event
+        for before, event in zip((None, *events), events, strict=False)
+        if event != before or event.name != RAISED
+    )
 
 
 class _Run:
@@ -253,7 +266,7 @@ class _Run:
         expected = self.tour.expected(reference)
         given = self.tour.given(reference)
         try:
-            seen = consumer.do(given, expected, patience_s=self.limits.patience_s)
+            seen = _once(consumer.do(given, expected, patience_s=self.limits.patience_s))
         except ClientFailedError as error:
             self._fail(passed, reference, error)
             return False
@@ -276,6 +289,9 @@ class _Run:
         inputs = [self.tour.given(each) for each in passed]
         try:
             _, found, _ = replay(self.port, self.instance, inputs, self._long_s)
+        except NotPossibleError:  # this time another input has shown a difference
+            self.tour.fails(reference)
+            return False
         except ClientFailedError as error:
             self._fail(passed, reference, error)
             return False

@@ -13,6 +13,7 @@ import pytest
 
 from groupcheck.properties.assignors.source import assignor_source
 from groupcheck.properties.brokers.catalogue import listing
+from groupcheck.properties.clients.source import client_source
 
 REQUIRE_ALL = "GROUPCHECK_REQUIRE_ALL" in os.environ
 _MISSING = {broker.name: broker.missing for broker in listing()}
@@ -33,6 +34,12 @@ def needs_broker(name: str) -> pytest.MarkDecorator:
 def needs_assignors(name: str) -> pytest.MarkDecorator:
     """Mark a test that needs the assignors of a library that Python does not install."""
     why = assignor_source(name).missing()
+    return pytest.mark.external(f"{name} cannot run here: {why}" if why else "")
+
+
+def needs_client(name: str) -> pytest.MarkDecorator:
+    """Mark a test that needs a client that Python does not install."""
+    why = client_source(name).missing()
     return pytest.mark.external(f"{name} cannot run here: {why}" if why else "")
 
 

@@ -19,6 +19,7 @@ from typing import Any, Final, Protocol
 HOST: Final = "127.0.0.1"
 POLL_S: Final = 0.02
 CLOSE_S: Final = 1.0
+SWITCH_S: Final = 0.0005
 COMMIT_OFFSET: Final = 6
 ACKNOWLEDGED: Final = "acknowledged"
 END: Final = "end"
@@ -228,6 +229,8 @@ def serve(
         control.state("started")
         Application(control, consumer, polls_unsubscribed=polls_unsubscribed).run()
 
+    # With many threads, the usual one delays what a consumer does between two polls.
+    sys.setswitchinterval(SWITCH_S)
     print(version, flush=True)  # noqa: T201 - the answer to the parent
     for line in sys.stdin:
         threading.Thread(target=run, args=(line,), daemon=True).start()
