@@ -42,7 +42,7 @@ from groupcheck.properties.ports.port import PortFailedError
 START_S: Final = 30.0
 HANG_S: Final = 15.0  # for reading a command
 END_S: Final = 2.0
-EXIT_S: Final = 0.2
+EXIT_S: Final = 0.5
 GRACE_S: Final = 0.05  # for events that are not expected
 WAKE_S: Final = 0.2  # how often it checks that the process runs
 MAX_REQUESTS: Final = 10_000  # in one step

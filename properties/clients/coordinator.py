@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cache
-from time import monotonic, sleep
+from time import monotonic
 from typing import Final
 
 from groupcheck.model.client import NONE, ClientEvent, ClientInput
@@ -51,9 +51,8 @@ TOPIC_AUTHORIZATION_FAILED: Final = 29
 
 MAX_FETCH_S: Final = 0.2
 # While librdkafka waits for the metadata of a group that it leads, the response to a Metadata that
-# it sent for another reason makes it join again.
-LEADER_S: Final = 0.2  # the longest wait for SyncGroup of a leader
-APART_S: Final = 0.02
+# it sent for another reason makes it join again. So such a request waits until SyncGroup comes.
+LEADER_S: Final = 1.0  # the longest wait
 
 
 class Coordinator:
@@ -71,7 +70,7 @@ class Coordinator:
         self._finding = False  # a client may send FindCoordinator again, on another connection
         self._delayed: list[tuple[float, Request]] = []  # Fetch and Metadata, until when
         self._leader_until = 0.0
-        self._described_at = 0.0  # when Metadata was answered
+        self._described = False  # whether Metadata was answered with the topic
         self._protocol = ""  # the first in the latest JoinGroup, and its metadata
         self._metadata = b""
         self._found: ClientInput | None = None  # the answer to FindCoordinator in this step
@@ -85,7 +84,7 @@ class Coordinator:
     def serve(self, wait_s: float) -> list[ClientEvent]:
         """Answer requests for up to so many seconds, and return those that are events."""
         now = monotonic()
-        due_s = min((due - now for due, _ in self._delayed), default=wait_s)
+        due_s = min((due - now for due, _ in self._delayed if due > now), default=wait_s)
         arrived = self.broker.requests(max(min(wait_s, due_s), 0))
         self.requests += len(arrived)
         events = [event for request in arrived if (event := self._take(request)) is not None]
@@ -107,11 +106,11 @@ class Coordinator:
         else:
             del asked[1:]
         if given.leader:
-            sleep(max(self._described_at + APART_S - monotonic(), 0))
             self._leader_until = monotonic() + LEADER_S
         for request in asked:
             self._held.remove(request)
             request.answer(self._response(request, given))
+        self._answer_delayed(set())
 
     def release(self, *, finding: bool) -> None:
         """Answer what is held with success, but FindCoordinator only on demand."""
@@ -209,8 +208,8 @@ class Coordinator:
                 continue
             waiting = connection.waiting
             behind = id(connection) in connections and bool(waiting) and waiting[-1] is not request
-            if request.api == "Metadata" and (due <= now or self._leader_until == 0):
-                self._described_at = now
+            if request.api == "Metadata" and not self._postpones(request):
+                self._described |= request.message.topics != []
                 request.answer(_metadata(self, request))
             elif request.api == "Fetch" and (due <= now or behind):
                 request.answer(_fetch(self, request))
@@ -218,11 +217,16 @@ class Coordinator:
                 self._delayed.append((due, request))
 
     def _due(self, request: Request) -> float:
-        """When to answer Fetch, without records, or Metadata: see `LEADER_S`."""
-        if request.api == "Fetch":
-            asked_s: float = request.message.max_wait_ms / 1000
-            return monotonic() + min(asked_s, MAX_FETCH_S)
-        return 0.0 if request.connection is self._group_connection else self._leader_until
+        """When to answer Fetch, without records; or Metadata, at the latest."""
+        if request.api == "Metadata":
+            return self._leader_until
+        asked_s: float = request.message.max_wait_ms / 1000
+        return monotonic() + min(asked_s, MAX_FETCH_S)
+
+    def _postpones(self, request: Request) -> bool:
+        """Whether Metadata has to wait: see `LEADER_S`. The topic is described at once."""
+        joining = monotonic() < self._leader_until or self.holds("JoinGroup")
+        return joining and self._described and request.connection is not self._group_connection
 
     def _forget_closed(self) -> None:
         self._held = [request for request in self._held if request.connection.is_open]

@@ -73,7 +73,10 @@ JAVA: Final = ClientSettings(
     f"{_ASSIGNORS}CooperativeStickyAssignor",
     MappingProxyType(
         {
-            "retry.backoff.max.ms": 20,
+            # Its heartbeat thread sends FindCoordinator again after this time; the poll that waits
+            # for an earlier response may miss an error then.
+            "retry.backoff.ms": 50,
+            "retry.backoff.max.ms": 50,
             "reconnect.backoff.ms": 20,
             "reconnect.backoff.max.ms": 20,
             "metadata.max.age.ms": _LONG_MS,

@@ -48,7 +48,7 @@ from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import UnknownPortError
 from support.needs import needs_client
 
-PATIENCE_S = 10.0
+PATIENCE_S = 20.0
 PYTHON = ("kafka-python", "aiokafka", "librdkafka")
 JAVA = ("2.7", "3.9", "4.1")
 MANY = 16
@@ -103,7 +103,7 @@ def sent(api: str, *args: object, **fields: object) -> ClientEvent:
     return ClientEvent(api, *args, **fields)  # type: ignore[arg-type]
 
 
-def told(name: str, *partitions: int) -> ClientEvent:
+def called(name: str, *partitions: int) -> ClientEvent:
     return ClientEvent(name, partitions=partitions)
 
 
@@ -119,7 +119,7 @@ JOINING: Sequence[tuple[ClientInput, tuple[ClientEvent, ...]]] = (
         answered("JoinGroup", member_id=GIVEN, generation=1, leader=True),
         (sent("SyncGroup", GIVEN, 1, leader=True),),
     ),
-    (answered("SyncGroup", partitions=(0, 1)), (told(ASSIGNED, 0, 1),)),
+    (answered("SyncGroup", partitions=(0, 1)), (called(ASSIGNED, 0, 1),)),
 )
 REJOINING: Sequence[tuple[ClientInput, tuple[ClientEvent, ...]]] = (
     (ClientInput(HEARTBEAT_INTERVAL), (sent("Heartbeat", GIVEN, 1),)),
@@ -131,13 +131,13 @@ REJOINING: Sequence[tuple[ClientInput, tuple[ClientEvent, ...]]] = (
     (ClientInput(HEARTBEAT_INTERVAL), (sent("Heartbeat", GIVEN, 1),)),
     (
         answered("Heartbeat", "REBALANCE_IN_PROGRESS"),
-        (told(REVOKED, 0, 1), sent("JoinGroup", GIVEN)),
+        (called(REVOKED, 0, 1), sent("JoinGroup", GIVEN)),
     ),
     (
         answered("JoinGroup", member_id=GIVEN, generation=2),
         (sent("SyncGroup", GIVEN, 2),),
     ),
-    (answered("SyncGroup", partitions=(1,)), (told(ASSIGNED, 1),)),
+    (answered("SyncGroup", partitions=(1,)), (called(ASSIGNED, 1),)),
 )
 
 
@@ -370,6 +370,7 @@ def test_only_known_clients_have_a_source() -> None:
 # Everything that the specification has once, also what takes long.
 ONCE = (
     ClientInput(SUBSCRIBE),
+    answered("FindCoordinator", "GROUP_AUTHORIZATION_FAILED"),
     answered("FindCoordinator"),
     answered("JoinGroup", "MEMBER_ID_REQUIRED", member_id=GIVEN),
     answered("JoinGroup", member_id=GIVEN, generation=1, leader=True),
