@@ -71,7 +71,7 @@ class Consumer:
     def __init__(self, settings: ClientSettings, check: Callable[[], None]) -> None:
         self._settings = settings
         self._check = check
-        self.coordinator = Coordinator()
+        self.coordinator = Coordinator(postpones_metadata=settings.postpones_metadata)
         self.control = Control(self.coordinator.broker)
         self._events: list[ClientEvent] = []
         self._lines: list[Line] = []  # other than events

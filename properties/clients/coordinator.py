@@ -50,19 +50,22 @@ VERSIONS: Final = {
 TOPIC_AUTHORIZATION_FAILED: Final = 29
 
 MAX_FETCH_S: Final = 0.2
-# While librdkafka waits for the metadata of a group that it leads, the response to a Metadata that
-# it sent for another reason makes it join again. So such a request waits until SyncGroup comes.
-LEADER_S: Final = 1.0  # the longest wait
+LEADER_S: Final = 1.0  # the longest wait for SyncGroup of a leader
 
 
 class Coordinator:
     """The coordinator of one consumer; it works only during `serve`.
 
     `holding` says whether the next Heartbeat is held back; `requests` counts those that arrived.
+
+    Args:
+        postpones_metadata: whether Metadata waits while the consumer joins, and until a leader has
+            sent SyncGroup. The topic is described at once.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, postpones_metadata: bool = False) -> None:
         self.broker = Broker(VERSIONS)
+        self._postpones_metadata = postpones_metadata
         self.holding = False
         self._muted: list[Request] | None = None  # each Heartbeat while none is answered
         self.requests = 0
@@ -224,9 +227,11 @@ class Coordinator:
         return monotonic() + min(asked_s, MAX_FETCH_S)
 
     def _postpones(self, request: Request) -> bool:
-        """Whether Metadata has to wait: see `LEADER_S`. The topic is described at once."""
+        """Whether Metadata has to wait."""
+        if not self._postpones_metadata or request.connection is self._group_connection:
+            return False
         joining = monotonic() < self._leader_until or self.holds("JoinGroup")
-        return joining and self._described and request.connection is not self._group_connection
+        return joining and self._described
 
     def _forget_closed(self) -> None:
         self._held = [request for request in self._held if request.connection.is_open]

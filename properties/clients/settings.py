@@ -23,6 +23,7 @@ class ClientSettings(NamedTuple):
         cooperative: that of the cooperative-sticky one; empty if the client has none.
         others: all other settings.
         patience_s: how long the consumers may take for what they do next.
+        postpones_metadata: see `Coordinator`.
     """
 
     session_timeout_ms: int
@@ -31,6 +32,7 @@ class ClientSettings(NamedTuple):
     cooperative: str
     others: Mapping[str, Any]
     patience_s: float = 1.5
+    postpones_metadata: bool = False
 
     def of(self, settings: Settings, port: int, group: str) -> dict[str, Any]:
         """The settings of one consumer.
@@ -121,5 +123,8 @@ LIBRDKAFKA: Final = ClientSettings(
             "enable.metrics.push": False,
         }
     ),
+    # While it waits for the metadata of a group that it leads, the response to a Metadata that it
+    # sent for another reason makes it join again.
+    postpones_metadata=True,
     patience_s=4.0,  # it joins again after up to 3 s
 )

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ from support.needs import needs_client
 
 PATIENCE_S = 20.0
 PYTHON = ("kafka-python", "aiokafka", "librdkafka")
-JAVA = ("2.7", "3.9", "4.1")
+JAVA = ("3.9",)  # test_real_clients.py has the others
 MANY = 16
 HERE = Path("/proc/self")
 
@@ -153,6 +154,7 @@ def lead_as_specified(port: ClientPort, instance: Consumer, inputs: Sequence[Cli
     state = instance.initial
     try:
         for given in inputs:
+            assert given in instance.inputs(state), str(given)
             (outcome,) = instance.successors(state, given)
             lead(consumer, [(given, outcome.responses[0])])
             state = outcome.state
@@ -394,7 +396,7 @@ ONCE = (
     ClientInput(POLL),
     answered("JoinGroup", member_id=GIVEN, generation=2),
     answered("SyncGroup", "UNKNOWN_MEMBER_ID"),
-    answered("JoinGroup", member_id=GIVEN, generation=2),
+    answered("JoinGroup", member_id=GIVEN, generation=3),
     answered("SyncGroup", partitions=(0, 1)),
     ClientInput(UNSUBSCRIBE),
     ClientInput(SUBSCRIBE),
@@ -413,4 +415,5 @@ def test_kafkas_consumer_does_what_its_specification_says(
     port_of: Callable[[str], ClientPort], version: str, name: str
 ) -> None:
     source = client_source(f"kafka-clients:{version}")
-    lead_as_specified(port_of(source.spec), instances(source.version)[name], ONCE)
+    instance = replace(instances(source.version)[name], generations=3)
+    lead_as_specified(port_of(source.spec), instance, ONCE)
