@@ -311,6 +311,7 @@ def test_an_application_that_hangs_is_a_failure(monkeypatch: pytest.MonkeyPatch)
 
 
 FLOOD = """
+application.recv(100)
 def flood():
     request = bytes.fromhex("000300000000000100000000000000")[:14]
     frame = len(request).to_bytes(4, "big") + request
