@@ -103,6 +103,9 @@ def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> 
 
         minors = ", ".join(each.minor for each in RELEASES)
         msg += f"; VERSION is one of: {minors}"
+    elif kind in ("client", "kafka-clients") or spec in ("kafka-python", "aiokafka", "librdkafka"):
+        client = rest if kind == "client" else spec
+        msg = f"{spec!r} is no coordinator; a client: groupcheck clients verify {client}"
     raise UnknownPortError(msg)
 
 

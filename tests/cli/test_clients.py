@@ -136,3 +136,12 @@ def test_a_limit_of_generations_is_part_of_the_verdict(capsys: pytest.CaptureFix
     assert status == 0
     assert "unchecked  Every partition has exactly one owner in the end.\n" in out
     assert out.endswith("verdict    the promises hold, up to the limit of generations\n")
+
+
+@pytest.mark.parametrize("port", ["client:kafka-python", "kafka-python"])
+def test_a_client_that_is_given_as_a_coordinator_is_one_line_with_the_right_command(
+    capsys: pytest.CaptureFixture[str], port: str
+) -> None:
+    status, _, err = run(capsys, "verify", port)
+    assert status == 2
+    assert err.endswith("is no coordinator; a client: groupcheck clients verify kafka-python\n")
