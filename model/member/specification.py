@@ -32,6 +32,15 @@ VERSIONS: Final = {name: version_of(name, PARTS) for name in ("2.7", "4.1")}
 # The member id that a coordinator gives, in the instances.
 GIVEN: Final = "m"
 
+_OF_MEMBERS: Final = (
+    "REBALANCE_IN_PROGRESS",
+    "UNKNOWN_MEMBER_ID",
+    "ILLEGAL_GENERATION",
+    "NOT_COORDINATOR",
+    "COORDINATOR_NOT_AVAILABLE",
+    "GROUP_AUTHORIZATION_FAILED",
+    "UNKNOWN_SERVER_ERROR",
+)
 # The errors that the coordinator of any version answers, by API, besides FindCoordinator's.
 ERRORS: Final = {
     "JoinGroup": (
@@ -45,24 +54,8 @@ ERRORS: Final = {
         "GROUP_MAX_SIZE_REACHED",
         "UNKNOWN_SERVER_ERROR",
     ),
-    "SyncGroup": (
-        "REBALANCE_IN_PROGRESS",
-        "UNKNOWN_MEMBER_ID",
-        "ILLEGAL_GENERATION",
-        "NOT_COORDINATOR",
-        "COORDINATOR_NOT_AVAILABLE",
-        "GROUP_AUTHORIZATION_FAILED",
-        "UNKNOWN_SERVER_ERROR",
-    ),
-    "Heartbeat": (
-        "REBALANCE_IN_PROGRESS",
-        "UNKNOWN_MEMBER_ID",
-        "ILLEGAL_GENERATION",
-        "NOT_COORDINATOR",
-        "COORDINATOR_NOT_AVAILABLE",
-        "GROUP_AUTHORIZATION_FAILED",
-        "UNKNOWN_SERVER_ERROR",
-    ),
+    "SyncGroup": _OF_MEMBERS,
+    "Heartbeat": _OF_MEMBERS,
     "OffsetCommit": (
         "REBALANCE_IN_PROGRESS",
         "UNKNOWN_MEMBER_ID",
