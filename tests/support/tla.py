@@ -102,13 +102,14 @@ def config(cfg: str, instance: Instance, *, observed: bool = False) -> str:
     return text.replace("VIEW State\n", "").replace("Observed = FALSE", "Observed = TRUE")
 
 
-def counterexample(text: str, name: str, folder: Path) -> int:
+def counterexample(text: str, name: str, folder: Path, specification: Path = SPECIFICATION) -> int:
     """The steps of TLC's shortest path to a state in which an invariant does not hold.
 
     Raises:
         ValueError: TLC found none.
     """
-    out = _explored(folder, f"{text.partition(LIST)[0]}{LIST}  {name}\n", "-workers", "1")
+    text = f"{text.partition(LIST)[0]}{LIST}  {name}\n"
+    out = _explored(folder, text, "-workers", "1", specification=specification)
     if f"Invariant {name} is violated" not in out:
         msg = f"no state violates {name}:\n{out[-4000:]}"
         raise ValueError(msg)

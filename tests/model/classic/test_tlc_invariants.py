@@ -101,9 +101,7 @@ def test_tlc_and_python_find_a_violation_after_as_few_steps(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EDITS)
-def test_tlc_finds_an_edit_that_breaks_an_invariant(
-    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tlc_finds_an_edit_that_breaks_an_invariant(name: str, tmp_path: Path) -> None:
     module, old, new, instance = EDITS[name]
     edited = tmp_path / "edited"
     edited.mkdir()
@@ -114,5 +112,5 @@ def test_tlc_finds_an_edit_that_breaks_an_invariant(
             text = text.replace(old, new)
         (edited / each.name).write_text(text, encoding="utf-8")
     text = tla.config(instance, instances(PROFILES["2.7"], 2)[instance])
-    monkeypatch.setattr(tla, "FOLDER", edited)
-    assert tla.counterexample(text, name, tmp_path) > 0
+    specification = edited / tla.SPECIFICATION.name
+    assert tla.counterexample(text, name, tmp_path, specification) > 0
