@@ -28,9 +28,6 @@ STABLE: Final = when("the member is STABLE", lambda s: s.state.phase == Phase.ST
 PREPARING: Final = when(
     "the member is in PREPARING_REBALANCE", lambda s: s.state.phase == Phase.PREPARING
 )
-COMPLETING: Final = when(
-    "the member is in COMPLETING_REBALANCE", lambda s: s.state.phase == Phase.COMPLETING
-)
 RESET: Final = when("the generation was reset", lambda s: s.state.generation == NO_GENERATION)
 
 REJOIN: Final = does("remember that it has to join", lambda s: s.set(rejoin=True))
@@ -121,7 +118,6 @@ REVOKE: Final = does("call onPartitionsRevoked with all, and own none", lambda s
 EAGER: Final = when("its assignors are eager", lambda s: not s.settings.cooperative)
 COOPERATIVE: Final = when("its assignors are cooperative", lambda s: s.settings.cooperative)
 STATIC: Final = when("it has a group.instance.id", lambda s: s.settings.static)
-DYNAMIC: Final = when("it has no group.instance.id", lambda s: not s.settings.static)
 
 
 def _revoke_others(step: MemberStep, given: ClientInput) -> None:

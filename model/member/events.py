@@ -48,13 +48,13 @@ def _has_left(step: MemberStep) -> bool:
     return state.phase == Phase.UNJOINED or state.member_id == NO_MEMBER_ID
 
 
+def _was_reset(step: MemberStep) -> bool:
+    return step.state.generation == NO_GENERATION or step.state.member_id == NO_MEMBER_ID
+
+
 _NO_MEMBER: Final = when(
     "the generation was reset, or a rebalance is in progress",
-    lambda s: (
-        s.state.generation == NO_GENERATION
-        or s.state.member_id == NO_MEMBER_ID
-        or s.state.phase in (Phase.PREPARING, Phase.COMPLETING)
-    ),
+    lambda s: _was_reset(s) or s.state.phase in (Phase.PREPARING, Phase.COMPLETING),
 )
 
 LEAVE_PREPARE: Final = table(
@@ -133,10 +133,7 @@ SUBSCRIPTION: Final = single(
     "application",
     "application/polls",
     "the application subscribes, or polls again after a pause",
-    {
-        "2.7": f"{CONSUMER}:944",
-        "4.1": f"{CLASSIC}:477",
-    },
+    at(f"{CONSUMER}:944", f"{CLASSIC}:477"),
     _becomes(Application.POLLING),
 )
 UNSUBSCRIPTION: Final = single(
@@ -144,7 +141,7 @@ UNSUBSCRIPTION: Final = single(
     "application",
     "application/unsubscribes",
     "the application unsubscribes",
-    {"2.7": f"{CONSUMER}:1066", "4.1": f"{CLASSIC}:583"},
+    at(f"{CONSUMER}:1066", f"{CLASSIC}:583"),
     _tries("give its partitions away, and leave the group", LEAVE_PREPARE, LEAVE),
     _becomes(Application.UNSUBSCRIBED),
 )
@@ -246,11 +243,7 @@ _LOST_GENERATION: Final = when(
     lambda s: (s.state.generation, s.state.member_id) == (NO_GENERATION, NO_MEMBER_ID),
     at(686, "", CC),
 )
-_LOST_EITHER: Final = when(
-    "generation or member id was reset",
-    lambda s: s.state.generation == NO_GENERATION or s.state.member_id == NO_MEMBER_ID,
-    at("", 812, CC),
-)
+_LOST_EITHER: Final = when("generation or member id was reset", _was_reset, at("", 812, CC))
 
 POLL_LOOP: Final = table(
     "poll",

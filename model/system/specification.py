@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model import vocabulary as kafka
@@ -148,7 +149,7 @@ class WholeSystem(Specification):
             calls.add(CLOSE)
         return calls
 
-    @property
+    @cached_property
     def _member(self) -> MemberSpecification:
         return MemberSpecification(self.profile, Settings(cooperative=self.cooperative), (), 10**6)
 

@@ -17,11 +17,11 @@ from typing import Final
 
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports import codec
+from groupcheck.properties.ports.connection import CHUNK_BYTES
 from groupcheck.properties.ports.messages import protocol_error
 
 HOST: Final = "127.0.0.1"
 NODE_ID: Final = 0  # of a broker without a rack
-CHUNK_BYTES: Final = 64 * 1024
 MAX_REQUEST_BYTES: Final = 16 * 1024 * 1024
 SEND_S: Final = 2.0
 HEADER_BYTES: Final = 8  # API key, version and correlation id

@@ -214,9 +214,7 @@ class Consumer:
         for event in events:
             if event.name in _RESULTS:
                 self._commits = 0
-            # A poll that raises an error again and again is one event.
-            if event.name != RAISED or self._events[-1:] != [event]:
-                self._events.append(event)
+            self._events.append(event)
         if self.coordinator.requests > MAX_REQUESTS and not self.is_ended:
             self._fail(f"it sent more than {MAX_REQUESTS:,} requests in one step")
 
@@ -228,12 +226,14 @@ class Consumer:
 def _arranged(events: Sequence[ClientEvent]) -> tuple[ClientEvent, ...]:
     """The events with the results of commits first, and others that have no order in one order.
 
-    Other threads of a client send requests before or after poll raises an error.
+    Other threads of a client send requests before or after poll raises an error. A poll that raises
+    an error again and again is one event.
     """
     arranged: list[ClientEvent] = []
     for event in sorted(events, key=lambda event: event.name not in _RESULTS):
         place = len(arranged)
         while event.name == RAISED and place and arranged[place - 1].name in REQUESTS:
             place -= 1
-        arranged.insert(place, event)
+        if event.name != RAISED or arranged[max(place - 1, 0) : place] != [event]:
+            arranged.insert(place, event)
     return tuple(arranged)

@@ -13,7 +13,8 @@ from typing import Final, NamedTuple
 
 from groupcheck.model import client
 from groupcheck.model.client import ClientEvent
-from groupcheck.properties.clients.broker import CHUNK_BYTES, HOST, Broker
+from groupcheck.properties.clients.broker import HOST, Broker
+from groupcheck.properties.ports.connection import CHUNK_BYTES
 from groupcheck.properties.ports.messages import protocol_error, shorten
 
 MAX_LINE_BYTES: Final = 64 * 1024

@@ -30,6 +30,7 @@ class Tour:
         self.known: dict[TransitionReference, Difference] = {}
         self.came: dict[TransitionReference, Path] = {}  # to each of these
         self.failed: set[TransitionReference] = set()
+        self._targets: dict[TransitionReference, int | None] = {}  # of those that differ
         self._claimed: set[TransitionReference] = set()
         self._lock: Final = Lock()
 
@@ -55,12 +56,7 @@ class Tour:
 
     def target(self, reference: TransitionReference) -> int | None:
         """The number of the state after a transition; None if it is not known."""
-        known = self.known.get(reference)
-        target = self.edge(reference).target
-        if known is None:
-            return target
-        state = followed(self.space.instance, self.space.nodes[target], known)
-        return None if state is None else self.space.numbers.get(state)
+        return self._targets.get(reference, self.edge(reference).target)
 
     def claim(self, start: int) -> Path | None:
         """The shortest path to a transition that nothing has tried, and that is claimed by it."""
@@ -84,8 +80,11 @@ class Tour:
     def differs(self, passed: Sequence[TransitionReference], found: Difference) -> None:
         """Note that the consumer differs in the last of the transitions."""
         with self._lock:
-            self.known.setdefault(passed[-1], found)
-            self.came.setdefault(passed[-1], tuple(passed))
+            reference = passed[-1]
+            if reference not in self.known:
+                self.known[reference] = found
+                self.came[reference] = tuple(passed)
+                self._targets[reference] = self._target(reference, found)
 
     def fails(self, reference: TransitionReference) -> None:
         """Note that the transition cannot be tried."""
@@ -119,6 +118,11 @@ class Tour:
         return self._search(
             start, lambda each: not self._is_tried(each) and each not in self._claimed
         )
+
+    def _target(self, reference: TransitionReference, found: Difference) -> int | None:
+        state = self.space.nodes[self.edge(reference).target]
+        state = followed(self.space.instance, state, found)
+        return None if state is None else self.space.numbers.get(state)
 
     def _search(self, start: int, is_wanted: Wanted) -> Path | None:
         came: dict[int, Path] = {start: ()}

@@ -10,7 +10,7 @@ from threading import Event, Lock
 from time import monotonic
 from typing import Final, NamedTuple
 
-from groupcheck.model.client import RAISED, ClientInput
+from groupcheck.model.client import ClientInput
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.member.specification import Consumer
@@ -181,7 +181,7 @@ def replay(
                 raise NotPossibleError(msg)
             (outcome,) = instance.successors(state, given)
             (expected,) = outcome.responses
-            seen = _once(consumer.do(given, expected, patience_s=patience_s))
+            seen = consumer.do(given, expected, patience_s=patience_s)
             found = difference(expected, seen)
             state, applied = outcome.state, outcome.applied
             if found is not None:
@@ -189,15 +189,6 @@ def replay(
     finally:
         consumer.end()
     return seen, found, applied
-
-
-def _once(events: Events) -> Events:
-    """The events without errors that several polls in a row have raised."""
-    return tuple(
-        event
-        for before, event in zip((None, *events), events, strict=False)
-        if event != before or event.name != RAISED
-    )
 
 
 class _Run:
@@ -266,7 +257,7 @@ class _Run:
         expected = self.tour.expected(reference)
         given = self.tour.given(reference)
         try:
-            seen = _once(consumer.do(given, expected, patience_s=self.limits.patience_s))
+            seen = consumer.do(given, expected, patience_s=self.limits.patience_s)
         except ClientFailedError as error:
             self._fail(passed, reference, error)
             return False
