@@ -1,7 +1,8 @@
-"""The consumers of client libraries: `python bench/clients.py run|page`.
+"""The consumers of client libraries: `python bench/clients.py run|page|malformed`.
 
 `run PORT... --into DIR` verifies libraries and writes a result of each to DIR. `page --into DIR`
-writes docs/clients-compared.md from these results.
+writes docs/clients-compared.md from these results. `malformed` gives consumers bad assignments and
+subscriptions, and writes docs/clients-malformed.md.
 """
 
 from __future__ import annotations
@@ -16,6 +17,8 @@ from typing import Any, Final
 
 from groupcheck.model.member.sources import link
 from groupcheck.model.member.specification import PARTS, VERSIONS, instances
+from groupcheck.properties.clients.malformed import Outcome, outcomes
+from groupcheck.properties.clients.process import ProcessPort
 from groupcheck.properties.clients.source import client_source
 from groupcheck.properties.clients.verify import Limits, verify
 from groupcheck.reports.clients import ClientRun, run_json
@@ -30,6 +33,20 @@ PORTS: Final = (
     "builtin",
 )
 PAGE: Final = Path(__file__).parents[1] / "docs" / "clients-compared.md"
+
+MALFORMED_PAGE: Final = PAGE.with_name("clients-malformed.md")
+
+MALFORMED: Final = """\
+# Bad bytes for clients
+
+What consumers do with an assignment, or as the leader with the subscription of another member,
+that is cut off, of a version to come, or has a topic that does not exist; and with null user data,
+which is right. `python bench/clients.py malformed` writes this page.
+
+An assignment of a later version has further fields behind the known ones, so a consumer can read
+it. Afterwards the group rebalances again: a consumer that does not join then has to be closed.
+
+"""
 
 HEAD: Final = """\
 # Clients compared
@@ -89,6 +106,39 @@ def run(ports: list[str], into: Path, time_s: int) -> None:
         (into / f"{spec}.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
+def malformed(ports: list[str]) -> str:
+    """What consumers do with bad bytes, in Markdown."""
+    names: list[str] = []
+    rows: dict[tuple[str, str], list[Outcome]] = {}
+    for spec in ports:
+        source = client_source(spec)
+        if missing := source.missing():
+            _say(f"{spec}: not run: {missing}")
+            continue
+        port = source.make(_say)
+        try:
+            info = port.open()
+            if isinstance(port, ProcessPort):
+                names.append(f"{info.name} {info.version}")
+                for each in outcomes(port, info.patience_s):
+                    rows.setdefault((each.what, each.case), []).append(each)
+        finally:
+            port.shutdown()
+    head = [f"| bytes | {' | '.join(names)} |", f"| --- |{' --- |' * len(names)}"]
+    table = [
+        f"| {what}: {case} | {' | '.join(each.words for each in row)} |"
+        for (what, case), row in rows.items()
+    ]
+    wrong = [
+        f"- {name}, {each.what} with {each.case}: {each.wrong}."
+        for row in rows.values()
+        for name, each in zip(names, row, strict=True)
+        if each.wrong
+    ]
+    found = ["", "What no consumer should do:", "", *wrong] if wrong else []
+    return MALFORMED + "\n".join([*head, *table, *found, ""])
+
+
 def page(results: Mapping[str, Any]) -> str:
     """The comparison in Markdown."""
     lines = [HEAD.rstrip("\n")]
@@ -118,7 +168,8 @@ def _rules(results: Mapping[str, Any]) -> Iterator[str]:
     sums = [_sums(result) for result in results.values()]
     for part in PARTS:
         for rule in part.rules:
-            source = link("4.1", rule.sources["4.1"])
+            version = max(rule.sources)
+            source = link(version, rule.sources[version])
             cells = [_cell(same[rule.id], differing[rule.id]) for same, differing in sums]
             yield f"| [`{rule.id}`]({source}) | {' | '.join(cells)} |"
 
@@ -164,11 +215,16 @@ def main() -> None:
     each.add_argument("ports", nargs="*", default=list(PORTS), metavar="PORT")
     each.add_argument("--time", type=int, default=600, metavar="SECONDS")
     commands.add_parser("page", help="write the page")
-    for command in commands.choices.values():
+    both = [each, commands.choices["page"]]
+    bad = commands.add_parser("malformed", help="give clients bad bytes, and write the page")
+    bad.add_argument("ports", nargs="*", default=list(PORTS), metavar="PORT")
+    for command in both:
         command.add_argument("--into", type=Path, default=Path("clients"), metavar="DIR")
     options = parser.parse_args()
     if options.command == "run":
         run(options.ports, options.into, options.time)
+    elif options.command == "malformed":
+        MALFORMED_PAGE.write_text(malformed(options.ports), encoding="utf-8")
     else:
         files = {spec: options.into / f"{spec}.json" for spec in PORTS}
         results = {

@@ -53,6 +53,7 @@ POLL: Final = "the application polls again"
 CLOSE: Final = "the application closes the consumer"
 # Time and connections.
 HEARTBEAT_INTERVAL: Final = "heartbeat.interval.ms passes"
+AUTO_COMMIT_INTERVAL: Final = "auto.commit.interval.ms passes"
 POLL_INTERVAL: Final = "max.poll.interval.ms passes without a poll"
 SESSION_TIMEOUT: Final = "session.timeout.ms passes without an answer to a heartbeat"
 DISCONNECT: Final = "the connection to the coordinator breaks"

@@ -10,7 +10,14 @@ from collections import deque
 from typing import Final
 
 from groupcheck.implementation.client.commits import Commits
-from groupcheck.implementation.client.consumer import COMPLETING, PENDING, PREPARING, STABLE, Sent
+from groupcheck.implementation.client.consumer import (
+    COMPLETING,
+    PENDING,
+    PREPARING,
+    STABLE,
+    Completed,
+    Sent,
+)
 from groupcheck.model import client as kafka
 from groupcheck.model.client import ClientEvent, ClientInput
 
@@ -22,8 +29,10 @@ _FENCED: Final = "FENCED_INSTANCE_ID"
 class Answers(Commits):
     """The handlers of answers."""
 
-    def __init__(self, version: str, *, cooperative: bool, static: bool) -> None:
-        super().__init__(version, cooperative=cooperative, static=static)
+    def __init__(
+        self, version: str, *, cooperative: bool, static: bool, auto_commit: bool = False
+    ) -> None:
+        super().__init__(version, cooperative=cooperative, static=static, auto_commit=auto_commit)
         self._answers = {
             "JoinGroup": self._joined,
             "SyncGroup": self._synced,
@@ -56,7 +65,7 @@ class Answers(Commits):
         self._lookup = given.error
         waiting, self._waiting = self._waiting, []
         if given.error != kafka.NONE:
-            self._completed += [kafka.RETRIABLE] * len(waiting)
+            self._completed += [Completed(kafka.RETRIABLE, automatic=False)] * len(waiting)
             return
         self._coordinator_known = True
         for offsets in waiting:

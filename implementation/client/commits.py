@@ -1,4 +1,7 @@
-"""commitAsync and commitSync. CC is ConsumerCoordinator.java, at tags 2.7.2 and 4.1.2."""
+"""commitAsync, commitSync and automatic commits.
+
+CC is ConsumerCoordinator.java, at tags 2.7.2 and 4.1.2.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ from groupcheck.implementation.client.consumer import (
     PENDING,
     PREPARING,
     STABLE,
+    Completed,
     Consumer,
     RaisedError,
     Sent,
@@ -40,6 +44,11 @@ class Commits(Consumer):
         self._events.append(_RESULTS[result])
         self._stopped |= result == kafka.FATAL
 
+    def _finish_sync(self, result: str) -> None:
+        """An error of an automatic commit is only logged (2.7.2 CC:1066, 4.1.2 CC:1188)."""
+        if not self._sync_automatic:
+            self._finish(result)
+
     def _invoke_callbacks(self) -> None:
         """Call the callbacks of completed commits, or none after a fenced one.
 
@@ -47,11 +56,16 @@ class Commits(Consumer):
         """
         if self._async_fenced:
             raise RaisedError(kafka.FATAL)
-        if self._completed:
-            self._events += [_RESULTS[result] for result in self._completed]
-            self._completed.clear()
+        completed, self._completed = self._completed, []
+        for each in completed:
+            if not each.automatic:
+                self._events.append(_RESULTS[each.result])
+            elif each.result == kafka.RETRIABLE:  # after a backoff (2.7.2 CC:1046, 4.1.2 CC:1236)
+                self._commit_due = True
 
-    def _send_commit(self, *, offsets: bool, sync: bool) -> str | None:
+    def _send_commit(
+        self, *, offsets: bool, sync: bool, automatic: bool, prepares: bool = False
+    ) -> str | None:
         """Send OffsetCommit; return a result if none is sent (2.7.2 CC:1092, 4.1.2 CC:1270)."""
         if not offsets:
             return kafka.COMMITTED
@@ -63,7 +77,8 @@ class Commits(Consumer):
         elif self._state != STABLE:
             rebalancing = self._state in (PREPARING, COMPLETING)
             return kafka.REBALANCING if rebalancing else kafka.NOT_A_MEMBER
-        self._in_flight.append(Sent("OffsetCommit", generation, member_id, sync))
+        sent = Sent("OffsetCommit", generation, member_id, sync, automatic, prepares)
+        self._in_flight.append(sent)
         self._events.append(ClientEvent("OffsetCommit", member_id, generation))
         return None
 
@@ -73,18 +88,26 @@ class Commits(Consumer):
             self._sync = result
         else:
             self._async_in_flight -= 1
-            self._complete_async(result)
+            self._complete_async(result, automatic=sent.automatic)
+            if sent.prepares:
+                self._prepare_commit = result
 
-    def _complete_async(self, result: str) -> None:
-        self._completed.append(result)
+    def _complete_async(self, result: str, *, automatic: bool = False) -> None:
+        self._completed.append(Completed(result, automatic))
         self._async_fenced |= result == kafka.FATAL
 
-    def _do_commit_async(self, *, offsets: bool) -> None:
-        result = self._send_commit(offsets=offsets, sync=False)
+    def _do_commit_async(
+        self, *, offsets: bool, automatic: bool = False, prepares: bool = False
+    ) -> str:
+        """Commit; return the value of the future."""
+        result = self._send_commit(
+            offsets=offsets, sync=False, automatic=automatic, prepares=prepares
+        )
         if result is None:
             self._async_in_flight += 1
-        else:
-            self._complete_async(result)
+            return PENDING
+        self._complete_async(result, automatic=automatic)
+        return result
 
     def _commit_async(self) -> None:
         """2.7.2 CC:920, 4.1.2 CC:1046."""
@@ -108,12 +131,30 @@ class Commits(Consumer):
         else:
             self._complete_async(kafka.RETRIABLE)
 
-    def _commit_sync(self) -> None:
+    def _auto_commit_async(self, *, prepares: bool) -> str:
+        """Commit the positions; the coordinator is known (2.7.2 CC:1037, 4.1.2 CC:1227)."""
+        self._invoke_callbacks()
+        offsets = bool(self._owned)
+        return self._do_commit_async(offsets=offsets, automatic=True, prepares=prepares)
+
+    def _maybe_auto_commit_async(self) -> None:
+        """2.7.2 CC:1027, 4.1.2 CC:1196."""
+        if self._commit_due:
+            self._commit_due = False
+            self._auto_commit_async(prepares=False)
+
+    def _begin_auto_commit_sync(self) -> None:
+        """2.7.2 CC:1056, 4.1.2 CC:1178."""
+        if self._auto_commit:
+            self._commit_sync(automatic=True)
+
+    def _commit_sync(self, *, automatic: bool = False) -> None:
         """2.7.2 CC:993, 4.1.2 CC:1140."""
+        self._sync_automatic = automatic
         try:
             self._invoke_callbacks()
         except RaisedError as raised:
-            self._finish(raised.kind)
+            self._finish_sync(raised.kind)
             return
         if self._owned:
             self._sync = _SEND
@@ -127,7 +168,10 @@ class Commits(Consumer):
                 if self._sync == _SEND:
                     if not self._coordinator_ready():
                         return
-                    self._sync = self._send_commit(offsets=True, sync=True) or PENDING
+                    self._sync = self._send_commit(
+                        offsets=True, sync=True, automatic=self._sync_automatic
+                    )
+                    self._sync = self._sync or PENDING
                     continue
                 self._invoke_callbacks()
                 if self._sync == _DRAIN:
@@ -142,4 +186,4 @@ class Commits(Consumer):
         except RaisedError as raised:
             self._sync = raised.kind
         result, self._sync = self._sync, None
-        self._finish(result or kafka.OTHER)
+        self._finish_sync(result or kafka.OTHER)

@@ -51,6 +51,8 @@ class Behaviour(NamedTuple):
     empty_commits_are_local: bool = False  # CC:923, 996
     # commitAsync clears the result of an earlier FindCoordinator.
     async_commit_clears_lookup: bool = False  # CC:932
+    # onJoinPrepare does not block in the automatic commit: each poll calls it until that is done.
+    polls_while_it_prepares: bool = False  # CC:676
 
 
 BEHAVIOURS: Final[Mapping[str, Behaviour]] = MappingProxyType(
@@ -62,6 +64,7 @@ BEHAVIOURS: Final[Mapping[str, Behaviour]] = MappingProxyType(
             lost_without_either=True,  # CC:812, 893
             empty_commits_are_local=True,  # CC:1050, 1143
             async_commit_clears_lookup=True,  # CC:1053
+            polls_while_it_prepares=True,  # CC:762
         ),
     }
 )
@@ -81,13 +84,24 @@ class Sent(NamedTuple):
     name: str
     generation: int
     member_id: str
-    sync: bool = False  # of OffsetCommit, whether commitSync waits for it
+    sync: bool = False  # of OffsetCommit, whether commitOffsetsSync waits for it
+    automatic: bool = False  # of OffsetCommit, whether the application has not asked for it
+    prepares: bool = False  # of OffsetCommit, whether onJoinPrepare checks its future
+
+
+class Completed(NamedTuple):
+    """An asynchronous commit whose callback has not been called."""
+
+    result: str
+    automatic: bool
 
 
 class Consumer:
     """The state of one consumer."""
 
-    def __init__(self, version: str, *, cooperative: bool, static: bool) -> None:
+    def __init__(
+        self, version: str, *, cooperative: bool, static: bool, auto_commit: bool = False
+    ) -> None:
         """Make a consumer that has not subscribed.
 
         Raises:
@@ -99,6 +113,7 @@ class Consumer:
         self._behaviour = BEHAVIOURS[version]
         self._cooperative = cooperative
         self._static = static
+        self._auto_commit = auto_commit
         self._events: list[ClientEvent] = []
         # The group.
         self._state: str = UNJOINED
@@ -107,6 +122,10 @@ class Consumer:
         self._owned: tuple[int, ...] = ()
         self._rejoin_needed = True
         self._needs_join_prepare = True
+        self._preparing = False  # whether onJoinPrepare blocks in its commit, and
+        self._lost_before_commit = False  # whether the generation was reset before
+        self._prepare_commit: str | None = None  # the future of its commit: PENDING, or a result
+        self._poll_again = False  # whether the next poll does something without another input
         self._join: str | None = None  # the join future: PENDING, NONE, or a kind of error
         self._assignment: tuple[int, ...] = ()
         # The coordinator.
@@ -123,13 +142,16 @@ class Consumer:
         self._paused = False  # by POLL_INTERVAL, until POLL
         self._stopped = False  # by a fatal error: only CLOSE is left
         self._closing = False
+        self._draining = False  # while it closes, commitAsync waited for the coordinator
         self._closed = False
         # Commits.
-        self._sync: str | None = None  # of commitSync: what is next, PENDING, or a result
+        self._sync: str | None = None  # of commitOffsetsSync: what is next, PENDING, or a result
+        self._sync_automatic = False
         self._waiting: list[bool] = []  # commitAsync that wait for FindCoordinator: of anything?
-        self._completed: list[str] = []  # results whose callbacks have not been called
+        self._completed: list[Completed] = []
         self._async_in_flight = 0
         self._async_fenced = False
+        self._commit_due = False  # whether nextAutoCommitTimer has expired
 
     @property
     def owned(self) -> tuple[int, ...]:

@@ -13,6 +13,8 @@ OnFindCoordinator(s, r) ==
     IF s.application = "waits in commitSync"
     THEN FailCommit([Apply(s, "find/commit-not-authorized") EXCEPT !.answered.waited = TRUE],
                     "another error")
+    ELSE IF WaitsInCall(s)                                                              \* CC:1066
+    THEN AutoCommitEnds(Apply(s, "find/automatic-commit-not-authorized"))
     ELSE Raise(Apply(s, "find/not-authorized"), "another error")
   ELSE Apply(s, "find/retriable")                                                       \* AC:853
 
@@ -26,7 +28,7 @@ OnJoinGroup(s, r) ==
        ELSE Send([Apply(s, "join/joined") EXCEPT                                        \* AC:585
                     !.phase = "COMPLETING_REBALANCE", !.memberId = r.memberId,
                     !.generation = r.generation, !.latest = r.generation],
-                 [Event("SyncGroup") EXCEPT !.leader = r.leader], FALSE)
+                 [Event("SyncGroup") EXCEPT !.leader = r.leader])
      ELSE IF r.error = "COORDINATOR_LOAD_IN_PROGRESS" THEN again("join/loading")        \* AC:606
      ELSE IF r.error = "UNKNOWN_MEMBER_ID" THEN
        IF GenerationUnchanged(s)                                                        \* AC:615
@@ -88,7 +90,7 @@ OnHeartbeat(s, r) ==
 \* CC:1163
 OnOffsetCommit(s, r) ==
   IF r.error = "NONE"                                                                   \* CC:1184
-  THEN EndCommit(Apply(s, "commit/committed"), "the commit succeeds", "")
+  THEN EndCommit(Apply(s, "commit/committed"), "the commit succeeds")
   ELSE IF r.error \in {"GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED",
                        "OFFSET_METADATA_TOO_LARGE", "INVALID_COMMIT_OFFSET_SIZE"}       \* CC:1193
   THEN FailCommit(Apply(s, "commit/rejected"), "another error")

@@ -46,6 +46,8 @@ variables
   owned       = {},            \* the assigned partitions
   sent        = <<>>,          \* requests in flight, the oldest first
   latest      = 0,             \* the latest generation of the group
+  due         = FALSE,         \* whether an automatic commit is due: nextAutoCommitTimer. CC:108
+  completed   = "",            \* a result whose callback is not called: completedOffsetCommits. CC:92
   before      = <<>>,          \* the state before the last step
   given       = NoInput,       \* the input of the last step
   events      = <<>>,          \* what the consumer did in the last step
@@ -54,20 +56,20 @@ variables
 define
   \* The VIEW of the instances: states that differ only in the last step are the same.
   State == <<application, coordinator, finding, phase, memberId, generation, rejoin, prepare,
-             owned, sent, latest>>
+             owned, sent, latest, due, completed>>
   Fields == [application |-> application, coordinator |-> coordinator, finding |-> finding,
              phase |-> phase, memberId |-> memberId, generation |-> generation,
              rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
-             latest |-> latest]
+             latest |-> latest, due |-> due, completed |-> completed]
   Now == [application |-> application, coordinator |-> coordinator, finding |-> finding,
           phase |-> phase, memberId |-> memberId, generation |-> generation,
           rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
-          latest |-> latest, answered |-> NoRequest, events |-> <<>>, rules |-> <<>>]
+          latest |-> latest, due |-> due, completed |-> completed, stage |-> "",
+          answered |-> NoRequest, events |-> <<>>, rules |-> <<>>]
   Applied(rule) == Apply(Now, rule)
 
   \* Otherwise it reads no answers, or nothing that they do can be seen.
-  Listens == application \in {"has not subscribed yet", "polls", "waits in commitSync",
-                              "has unsubscribed"}
+  Listens == Polls(Now) \/ application \in {"has not subscribed yet", "has unsubscribed"}
   \* A broker answers the requests of a connection in their order.
   IsOldest(api) == Listens /\ sent # <<>> /\ sent[1].api = api
   Answered == [Now EXCEPT !.answered = sent[1], !.sent = Tail(@)]
@@ -112,6 +114,8 @@ macro Finish(input, step) begin
     owned       := t.owned;
     sent        := t.sent;
     latest      := t.latest;
+    due         := t.due;
+    completed   := t.completed;
     events      := t.events;
     rules       := t.rules;
   end with;
@@ -197,9 +201,13 @@ begin close:  \* AC:1012
   while TRUE do
     await /\ application \in {"polls", "has to close the consumer", "has unsubscribed"}
           /\ Only("Heartbeat");
-    Finish(Input("the application closes the consumer"),
-           [MaybeLeaveGroup(OnLeavePrepare(Applied("application/closes"))) EXCEPT
-              !.application = "has closed the consumer"]);
+    if AutoCommit /\ owned # {} then  \* CC:893
+      Finish(Input("the application closes the consumer"),
+             [Applied("application/commits-and-closes") EXCEPT
+                !.application = "waits in close for a commit"]);
+    else
+      Finish(Input("the application closes the consumer"), Leave(Applied("application/closes")));
+    end if;
   end while;
 end process
 
@@ -210,7 +218,7 @@ begin commit:  \* CC:920, 993
     await Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit");
     either
       Finish(Input("the application commits asynchronously"),
-             SendOffsetCommit(Applied("application/commits"), FALSE));
+             SendOffsetCommit(Applied("application/commits"), FALSE, FALSE));
     or
       Finish(Input("the application commits synchronously"),
              [Applied("application/commits-synchronously") EXCEPT
@@ -224,7 +232,17 @@ begin heartbeat_interval:  \* AC:1400
   while TRUE do
     await Heartbeats /\ ~Awaits(Now, "Heartbeat");
     Finish(Input("heartbeat.interval.ms passes"),
-           Send(Applied("time/heartbeat"), Event("Heartbeat"), FALSE));
+           Send(Applied("time/heartbeat"), Event("Heartbeat")));
+  end while;
+end process
+
+process AutoCommitInterval = "AutoCommitInterval"
+begin auto_commit_interval:  \* CC:1030
+  while TRUE do
+    await /\ AutoCommit /\ Active /\ phase = "STABLE" /\ ~rejoin
+          /\ ~Awaits(Now, "OffsetCommit");
+    Finish(Input("auto.commit.interval.ms passes"),
+           [Applied("time/auto-commit") EXCEPT !.due = TRUE]);
   end while;
 end process
 
@@ -258,26 +276,27 @@ begin disconnect:  \* AC:1164
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-0220e56c0f7a55fa0130da24a513400d
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-ed2570a2f3885aa4db5a341a4b62c368
 VARIABLES application, coordinator, finding, phase, memberId, generation, 
-          rejoin, prepare, owned, sent, latest, before, given, events, rules
+          rejoin, prepare, owned, sent, latest, due, completed, before, given, 
+          events, rules
 
 (* define statement *)
 State == <<application, coordinator, finding, phase, memberId, generation, rejoin, prepare,
-           owned, sent, latest>>
+           owned, sent, latest, due, completed>>
 Fields == [application |-> application, coordinator |-> coordinator, finding |-> finding,
            phase |-> phase, memberId |-> memberId, generation |-> generation,
            rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
-           latest |-> latest]
+           latest |-> latest, due |-> due, completed |-> completed]
 Now == [application |-> application, coordinator |-> coordinator, finding |-> finding,
         phase |-> phase, memberId |-> memberId, generation |-> generation,
         rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
-        latest |-> latest, answered |-> NoRequest, events |-> <<>>, rules |-> <<>>]
+        latest |-> latest, due |-> due, completed |-> completed, stage |-> "",
+        answered |-> NoRequest, events |-> <<>>, rules |-> <<>>]
 Applied(rule) == Apply(Now, rule)
 
 
-Listens == application \in {"has not subscribed yet", "polls", "waits in commitSync",
-                            "has unsubscribed"}
+Listens == Polls(Now) \/ application \in {"has not subscribed yet", "has unsubscribed"}
 
 IsOldest(api) == Listens /\ sent # <<>> /\ sent[1].api = api
 Answered == [Now EXCEPT !.answered = sent[1], !.sent = Tail(@)]
@@ -307,10 +326,10 @@ Only(api) == \A i \in DOMAIN sent : sent[i].api = api
 
 
 vars == << application, coordinator, finding, phase, memberId, generation, 
-           rejoin, prepare, owned, sent, latest, before, given, events, rules
-        >>
+           rejoin, prepare, owned, sent, latest, due, completed, before, 
+           given, events, rules >>
 
-ProcSet == {"FindCoordinator"} \cup {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"OffsetCommit"} \cup {"Poll"} \cup {"Unsubscribe"} \cup {"Close"} \cup {"Commit"} \cup {"HeartbeatInterval"} \cup {"PollInterval"} \cup {"SessionTimeout"} \cup {"Disconnect"}
+ProcSet == {"FindCoordinator"} \cup {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"OffsetCommit"} \cup {"Poll"} \cup {"Unsubscribe"} \cup {"Close"} \cup {"Commit"} \cup {"HeartbeatInterval"} \cup {"AutoCommitInterval"} \cup {"PollInterval"} \cup {"SessionTimeout"} \cup {"Disconnect"}
 
 Init == (* Global variables *)
         /\ application = "has not subscribed yet"
@@ -324,6 +343,8 @@ Init == (* Global variables *)
         /\ owned = {}
         /\ sent = <<>>
         /\ latest = 0
+        /\ due = FALSE
+        /\ completed = ""
         /\ before = <<>>
         /\ given = NoInput
         /\ events = <<>>
@@ -345,6 +366,8 @@ FindCoordinator == /\ Listens /\ finding
                              /\ owned' = t.owned
                              /\ sent' = t.sent
                              /\ latest' = t.latest
+                             /\ due' = t.due
+                             /\ completed' = t.completed
                              /\ events' = t.events
                              /\ rules' = t.rules
 
@@ -364,6 +387,8 @@ JoinGroup == /\ IsOldest("JoinGroup")
                        /\ owned' = t.owned
                        /\ sent' = t.sent
                        /\ latest' = t.latest
+                       /\ due' = t.due
+                       /\ completed' = t.completed
                        /\ events' = t.events
                        /\ rules' = t.rules
 
@@ -383,6 +408,8 @@ SyncGroup == /\ IsOldest("SyncGroup")
                        /\ owned' = t.owned
                        /\ sent' = t.sent
                        /\ latest' = t.latest
+                       /\ due' = t.due
+                       /\ completed' = t.completed
                        /\ events' = t.events
                        /\ rules' = t.rules
 
@@ -402,6 +429,8 @@ Heartbeat == /\ IsOldest("Heartbeat")
                        /\ owned' = t.owned
                        /\ sent' = t.sent
                        /\ latest' = t.latest
+                       /\ due' = t.due
+                       /\ completed' = t.completed
                        /\ events' = t.events
                        /\ rules' = t.rules
 
@@ -421,6 +450,8 @@ OffsetCommit == /\ IsOldest("OffsetCommit")
                           /\ owned' = t.owned
                           /\ sent' = t.sent
                           /\ latest' = t.latest
+                          /\ due' = t.due
+                          /\ completed' = t.completed
                           /\ events' = t.events
                           /\ rules' = t.rules
 
@@ -439,6 +470,8 @@ Poll == IF application \in {"has not subscribed yet", "has unsubscribed"}
                      /\ owned' = t.owned
                      /\ sent' = t.sent
                      /\ latest' = t.latest
+                     /\ due' = t.due
+                     /\ completed' = t.completed
                      /\ events' = t.events
                      /\ rules' = t.rules
            ELSE /\ application = "does not poll"
@@ -456,6 +489,8 @@ Poll == IF application \in {"has not subscribed yet", "has unsubscribed"}
                      /\ owned' = t.owned
                      /\ sent' = t.sent
                      /\ latest' = t.latest
+                     /\ due' = t.due
+                     /\ completed' = t.completed
                      /\ events' = t.events
                      /\ rules' = t.rules
 
@@ -475,33 +510,56 @@ Unsubscribe == /\ application = "polls" /\ ~finding /\ sent = <<>>
                     /\ owned' = t.owned
                     /\ sent' = t.sent
                     /\ latest' = t.latest
+                    /\ due' = t.due
+                    /\ completed' = t.completed
                     /\ events' = t.events
                     /\ rules' = t.rules
 
 Close == /\ /\ application \in {"polls", "has to close the consumer", "has unsubscribed"}
             /\ Only("Heartbeat")
-         /\ before' = Fields
-         /\ given' = Input("the application closes the consumer")
-         /\ \E t \in {GoOn(([MaybeLeaveGroup(OnLeavePrepare(Applied("application/closes"))) EXCEPT
-                               !.application = "has closed the consumer"]))}:
-              /\ application' = t.application
-              /\ coordinator' = t.coordinator
-              /\ finding' = t.finding
-              /\ phase' = t.phase
-              /\ memberId' = t.memberId
-              /\ generation' = t.generation
-              /\ rejoin' = t.rejoin
-              /\ prepare' = t.prepare
-              /\ owned' = t.owned
-              /\ sent' = t.sent
-              /\ latest' = t.latest
-              /\ events' = t.events
-              /\ rules' = t.rules
+         /\ IF AutoCommit /\ owned # {}
+               THEN /\ before' = Fields
+                    /\ given' = Input("the application closes the consumer")
+                    /\ \E t \in {GoOn(([Applied("application/commits-and-closes") EXCEPT
+                                          !.application = "waits in close for a commit"]))}:
+                         /\ application' = t.application
+                         /\ coordinator' = t.coordinator
+                         /\ finding' = t.finding
+                         /\ phase' = t.phase
+                         /\ memberId' = t.memberId
+                         /\ generation' = t.generation
+                         /\ rejoin' = t.rejoin
+                         /\ prepare' = t.prepare
+                         /\ owned' = t.owned
+                         /\ sent' = t.sent
+                         /\ latest' = t.latest
+                         /\ due' = t.due
+                         /\ completed' = t.completed
+                         /\ events' = t.events
+                         /\ rules' = t.rules
+               ELSE /\ before' = Fields
+                    /\ given' = Input("the application closes the consumer")
+                    /\ \E t \in {GoOn((Leave(Applied("application/closes"))))}:
+                         /\ application' = t.application
+                         /\ coordinator' = t.coordinator
+                         /\ finding' = t.finding
+                         /\ phase' = t.phase
+                         /\ memberId' = t.memberId
+                         /\ generation' = t.generation
+                         /\ rejoin' = t.rejoin
+                         /\ prepare' = t.prepare
+                         /\ owned' = t.owned
+                         /\ sent' = t.sent
+                         /\ latest' = t.latest
+                         /\ due' = t.due
+                         /\ completed' = t.completed
+                         /\ events' = t.events
+                         /\ rules' = t.rules
 
 Commit == /\ Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit")
           /\ \/ /\ before' = Fields
                 /\ given' = Input("the application commits asynchronously")
-                /\ \E t \in {GoOn((SendOffsetCommit(Applied("application/commits"), FALSE)))}:
+                /\ \E t \in {GoOn((SendOffsetCommit(Applied("application/commits"), FALSE, FALSE)))}:
                      /\ application' = t.application
                      /\ coordinator' = t.coordinator
                      /\ finding' = t.finding
@@ -513,6 +571,8 @@ Commit == /\ Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit")
                      /\ owned' = t.owned
                      /\ sent' = t.sent
                      /\ latest' = t.latest
+                     /\ due' = t.due
+                     /\ completed' = t.completed
                      /\ events' = t.events
                      /\ rules' = t.rules
              \/ /\ before' = Fields
@@ -530,13 +590,15 @@ Commit == /\ Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit")
                      /\ owned' = t.owned
                      /\ sent' = t.sent
                      /\ latest' = t.latest
+                     /\ due' = t.due
+                     /\ completed' = t.completed
                      /\ events' = t.events
                      /\ rules' = t.rules
 
 HeartbeatInterval == /\ Heartbeats /\ ~Awaits(Now, "Heartbeat")
                      /\ before' = Fields
                      /\ given' = Input("heartbeat.interval.ms passes")
-                     /\ \E t \in {GoOn((Send(Applied("time/heartbeat"), Event("Heartbeat"), FALSE)))}:
+                     /\ \E t \in {GoOn((Send(Applied("time/heartbeat"), Event("Heartbeat"))))}:
                           /\ application' = t.application
                           /\ coordinator' = t.coordinator
                           /\ finding' = t.finding
@@ -548,8 +610,31 @@ HeartbeatInterval == /\ Heartbeats /\ ~Awaits(Now, "Heartbeat")
                           /\ owned' = t.owned
                           /\ sent' = t.sent
                           /\ latest' = t.latest
+                          /\ due' = t.due
+                          /\ completed' = t.completed
                           /\ events' = t.events
                           /\ rules' = t.rules
+
+AutoCommitInterval == /\ /\ AutoCommit /\ Active /\ phase = "STABLE" /\ ~rejoin
+                         /\ ~Awaits(Now, "OffsetCommit")
+                      /\ before' = Fields
+                      /\ given' = Input("auto.commit.interval.ms passes")
+                      /\ \E t \in {GoOn(([Applied("time/auto-commit") EXCEPT !.due = TRUE]))}:
+                           /\ application' = t.application
+                           /\ coordinator' = t.coordinator
+                           /\ finding' = t.finding
+                           /\ phase' = t.phase
+                           /\ memberId' = t.memberId
+                           /\ generation' = t.generation
+                           /\ rejoin' = t.rejoin
+                           /\ prepare' = t.prepare
+                           /\ owned' = t.owned
+                           /\ sent' = t.sent
+                           /\ latest' = t.latest
+                           /\ due' = t.due
+                           /\ completed' = t.completed
+                           /\ events' = t.events
+                           /\ rules' = t.rules
 
 PollInterval == /\ Heartbeats /\ Only("SyncGroup")
                 /\ before' = Fields
@@ -567,6 +652,8 @@ PollInterval == /\ Heartbeats /\ Only("SyncGroup")
                      /\ owned' = t.owned
                      /\ sent' = t.sent
                      /\ latest' = t.latest
+                     /\ due' = t.due
+                     /\ completed' = t.completed
                      /\ events' = t.events
                      /\ rules' = t.rules
 
@@ -585,6 +672,8 @@ SessionTimeout == /\ Heartbeats /\ sent # <<>> /\ Only("Heartbeat")
                        /\ owned' = t.owned
                        /\ sent' = t.sent
                        /\ latest' = t.latest
+                       /\ due' = t.due
+                       /\ completed' = t.completed
                        /\ events' = t.events
                        /\ rules' = t.rules
 
@@ -603,23 +692,30 @@ Disconnect == /\ Polls(Now) /\ sent # <<>>
                    /\ owned' = t.owned
                    /\ sent' = t.sent
                    /\ latest' = t.latest
+                   /\ due' = t.due
+                   /\ completed' = t.completed
                    /\ events' = t.events
                    /\ rules' = t.rules
 
 Next == FindCoordinator \/ JoinGroup \/ SyncGroup \/ Heartbeat
            \/ OffsetCommit \/ Poll \/ Unsubscribe \/ Close \/ Commit
-           \/ HeartbeatInterval \/ PollInterval \/ SessionTimeout \/ Disconnect
+           \/ HeartbeatInterval \/ AutoCommitInterval \/ PollInterval
+           \/ SessionTimeout \/ Disconnect
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-c5cb37ff88163433046e1e7a667d733d
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-7bc8697bd1e9c43d3ac9af471aa4263e
 
 \* What holds in every instance. It says what the consumer promises, and uses no operator of the
 \* rules.
 TypeOK ==
-  /\ application \in {"has not subscribed yet", "polls", "waits in commitSync", "does not poll",
-                      "has unsubscribed", "has to close the consumer", "has closed the consumer"}
-  /\ {coordinator, finding, rejoin, prepare} \subseteq BOOLEAN
+  /\ application \in {"has not subscribed yet", "polls", "waits in commitSync",
+                      "waits in poll for a commit", "waits in close for a commit",
+                      "does not poll", "has unsubscribed", "has to close the consumer",
+                      "has closed the consumer"}
+  /\ {coordinator, finding, rejoin, prepare, due} \subseteq BOOLEAN
+  /\ completed \in {"", "the commit succeeds", "retriable", "rebalance in progress",
+                    "no longer a member", "another error"}
   /\ phase \in {"UNJOINED", "PREPARING_REBALANCE", "COMPLETING_REBALANCE", "STABLE"}
   /\ memberId \in {NoMember, Given}
   /\ generation \in {NoGeneration} \cup 1..Generations
@@ -629,10 +725,13 @@ TypeOK ==
        /\ sent[i].api \in {"JoinGroup", "SyncGroup", "Heartbeat", "OffsetCommit"}
        /\ sent[i].memberId \in {NoMember, Given}
        /\ sent[i].generation \in {NoGeneration} \cup 1..Generations
-       /\ sent[i].waited \in BOOLEAN
+       /\ {sent[i].waited, sent[i].automatic} \subseteq BOOLEAN
+       /\ sent[i].automatic => AutoCommit
 
 Requests(apis) == {i \in DOMAIN sent : sent[i].api \in apis}
-IsRunning      == application \in {"polls", "waits in commitSync"}
+IsRunning      == application \in {"polls", "waits in commitSync", "waits in poll for a commit",
+                                   "waits in close for a commit"}
+Waited         == {i \in DOMAIN sent : sent[i].waited}
 IsReset        == phase = "UNJOINED" /\ memberId = NoMember /\ generation = NoGeneration
 
 \* A consumer that polls waits for the coordinator, for the group or for a commit, or is a member.
@@ -640,16 +739,17 @@ NeverStuck ==
   IsRunning =>
     \/ finding
     \/ Requests({"JoinGroup", "SyncGroup"}) # {}
-    \/ application = "waits in commitSync" /\ Requests({"OffsetCommit"}) # {}
+    \/ Waited # {}
     \/ application = "polls" /\ phase = "STABLE" /\ ~rejoin
 
 \* Requests in flight are those of a coordinator that is known, and which is not asked for.
 SentToTheCoordinator == (sent # <<>> => coordinator) /\ ~(finding /\ coordinator)
 
-\* Of each kind one request is in flight, and JoinGroup not with SyncGroup.
+\* Of each kind one request is in flight, and JoinGroup not with SyncGroup. A commit for which
+\* nothing waits can be before one for which something does.
 OneAtATime ==
-  \A apis \in {{"JoinGroup", "SyncGroup"}, {"Heartbeat"}, {"OffsetCommit"}} :
-    \A i, j \in Requests(apis) : i = j
+  /\ \A apis \in {{"JoinGroup", "SyncGroup"}, {"Heartbeat"}} : \A i, j \in Requests(apis) : i = j
+  /\ \A i, j \in Requests({"OffsetCommit"}) : i < j => ~sent[i].waited /\ sent[j].waited
 
 \* An eager consumer joins without partitions, and owns none until it is assigned some.
 EagerJoinsEmpty ==
@@ -661,8 +761,11 @@ GenerationIsOfMember == generation # NoGeneration => memberId # NoMember /\ gene
 \* Who commits synchronously waits for one commit, or for the coordinator.
 WaitsForOneCommit ==
   /\ \A i \in Requests({"OffsetCommit"}) :
-       sent[i].waited <=> application = "waits in commitSync"
-  /\ application = "waits in commitSync" => finding \/ Requests({"OffsetCommit"}) # {}
+       (sent[i].waited /\ ~sent[i].automatic) <=> application = "waits in commitSync"
+  /\ IsRunning /\ application # "polls" => finding \/ Waited # {}
+
+\* While it commits before it joins or leaves, it has its partitions: they are given away after it.
+CommitsWhatItOwns == (\E i \in Waited : sent[i].automatic) => owned # {}
 
 \* After unsubscribe and close it is no member, and owns nothing.
 LeavesWithNothing ==
@@ -699,10 +802,13 @@ CommitsEnd ==
     LET begun == IF given.name \in {"the application commits asynchronously",
                                     "the application commits synchronously"} THEN 1 ELSE 0
         ended == Named({"the commit succeeds", "the commit fails"})
-        open(waits, requests) ==
-          IF waits \/ \E i \in DOMAIN requests : requests[i].api = "OffsetCommit" THEN 1 ELSE 0
-        was == open(before.application = "waits in commitSync", before.sent)
-        is  == open(application = "waits in commitSync", sent)
+        isCommit(request) == request.api = "OffsetCommit" /\ ~request.automatic
+        open(s) == IF \/ s.application = "waits in commitSync"
+                      \/ s.completed # ""
+                      \/ \E i \in DOMAIN s.sent : isCommit(s.sent[i])
+                   THEN 1 ELSE 0
+        was == open(before)
+        is  == open(Fields)
         lost == IF \E i \in Named({"poll raises an error"}) : events[i].error = "fatal"
                 THEN {0, 1} ELSE {0}
     IN \E n \in lost : /\ was + begun - n - is \in {0, 1}
@@ -714,7 +820,8 @@ CommitsEnd ==
 CanBeAnswered == \/ finding
                  \/ sent # <<>> /\ (sent[1].api = "JoinGroup" => latest < Generations)
 IsAnswered    == given'.error = "NONE"
-IsCalm        == IsAnswered \/ given'.name = "heartbeat.interval.ms passes"
+IsCalm        == \/ IsAnswered
+                 \/ given'.name \in {"heartbeat.interval.ms passes", "auto.commit.interval.ms passes"}
 BecomesStable ==
   /\ <>[][IsCalm]_vars
   /\ []<>~CanBeAnswered \/ []<><<IsAnswered>>_vars

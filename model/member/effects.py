@@ -19,7 +19,15 @@ from groupcheck.model.client import (
 )
 from groupcheck.model.engine.rules import Effect
 from groupcheck.model.member.sources import CC, at
-from groupcheck.model.member.state import Application, MemberStep, Phase, does, when
+from groupcheck.model.member.state import (
+    Application,
+    MemberStep,
+    Phase,
+    Request,
+    Stage,
+    does,
+    when,
+)
 
 UNCHANGED: Final = when(
     "member id and generation are still those of the request", lambda s: s.unchanged
@@ -66,8 +74,8 @@ def _fail_in_flight(step: MemberStep) -> None:
     requests = (*state.sent,)
     step.set(coordinator=False, sent=())
     for request in requests:
-        if request.api == "OffsetCommit" and not request.waited:
-            step.do(ClientEvent(COMMIT_FAILED, error=RETRIABLE))
+        if request.api == "OffsetCommit":
+            _retry(step, request)
         elif request.api in ("JoinGroup", "SyncGroup"):
             step.set(rejoin=True)
 
@@ -79,10 +87,37 @@ LOSE_COORDINATOR: Final = does(
 )
 
 
+def _result(step: MemberStep, event: ClientEvent) -> None:
+    """A commit has a result. A callback is called when the application does not wait in poll."""
+    if step.state.application == Application.PREPARING:
+        step.set(completed=event.error or event.name)
+    else:
+        step.do(event)
+
+
+def _call_back(step: MemberStep) -> None:
+    completed = step.state.completed
+    if completed:
+        failed = completed != COMMITTED
+        step.set(completed="")
+        step.do(ClientEvent(COMMIT_FAILED, error=completed) if failed else ClientEvent(COMMITTED))
+
+
+def go_on(step: MemberStep) -> None:
+    """An automatic commit has ended: the consumer goes on to join or to leave."""
+    _call_back(step)
+    step.stage = Stage.COMMITTED
+    if step.state.application == Application.PREPARING:
+        step.set(application=Application.POLLING)
+
+
 def committed(step: MemberStep, event: ClientEvent) -> None:
-    """The result of the answered commit; after a synchronous one the application polls again."""
-    step.do(event)
-    if step.answered.waited:
+    """The result of the answered commit, which ends the wait; an automatic one is logged only."""
+    if not step.answered.automatic:
+        _result(step, event)
+    if step.answered.waited and step.answered.automatic:
+        go_on(step)
+    elif step.answered.waited:
         step.set(application=Application.POLLING)
 
 
@@ -94,14 +129,21 @@ def fails(kind: str) -> Effect:
     )
 
 
-def _retry(step: MemberStep) -> None:
-    # A synchronous commit is sent again by the rules of commitSync, when the coordinator is known.
-    if not step.answered.waited:
-        step.do(ClientEvent(COMMIT_FAILED, error=RETRIABLE))
+def _retry(step: MemberStep, commit: Request) -> None:
+    # The rules of a poll send a commit that something waits for, when the coordinator is known.
+    if commit.automatic and commit.waited:
+        _call_back(step)
+    elif commit.automatic:
+        # If it has to join, the interval restarts with its assignment (2.7.2 CC:425).
+        step.set(due=not step.state.rejoin)
+    elif not commit.waited:
+        _result(step, ClientEvent(COMMIT_FAILED, error=RETRIABLE))
 
 
 RETRY_COMMIT: Final = does(
-    "commitSync sends it again after a backoff; an asynchronous commit fails: retriable", _retry
+    "a commit that something waits for is sent again after a backoff, another automatic one is due "
+    "again, and commitAsync fails: retriable",
+    lambda s: _retry(s, s.answered),
 )
 SUCCEED: Final = does("the commit succeeds", lambda s: committed(s, ClientEvent(COMMITTED)))
 
@@ -118,6 +160,7 @@ REVOKE: Final = does("call onPartitionsRevoked with all, and own none", lambda s
 EAGER: Final = when("its assignors are eager", lambda s: not s.settings.cooperative)
 COOPERATIVE: Final = when("its assignors are cooperative", lambda s: s.settings.cooperative)
 STATIC: Final = when("it has a group.instance.id", lambda s: s.settings.static)
+AUTO_COMMIT: Final = when("it commits automatically", lambda s: s.settings.auto_commit)
 
 
 def _revoke_others(step: MemberStep, given: ClientInput) -> None:

@@ -14,6 +14,7 @@ from groupcheck.model.client import (
 )
 from groupcheck.model.engine.rules import Effect, Table, decide, rule, single, table
 from groupcheck.model.member.effects import (
+    AUTO_COMMIT,
     EAGER,
     LEAVE_GENERATION,
     LOSE,
@@ -25,7 +26,7 @@ from groupcheck.model.member.effects import (
     fails,
 )
 from groupcheck.model.member.sources import CC, at
-from groupcheck.model.member.state import Application, MemberStep, Phase, does, when
+from groupcheck.model.member.state import Application, MemberStep, Phase, Stage, does, when
 
 CONSUMER: Final = "KafkaConsumer.java"
 CLASSIC: Final = "ClassicKafkaConsumer.java"
@@ -101,8 +102,8 @@ LEAVE: Final = table(
 
 
 def _send_commit(step: MemberStep) -> None:
-    waited = step.state.application == Application.COMMITTING
-    step.send("OffsetCommit", waited=waited)
+    _, _, _, waited, automatic = step.answered
+    step.send("OffsetCommit", waited=waited, automatic=automatic)
 
 
 SEND_COMMIT: Final = table(
@@ -145,14 +146,27 @@ UNSUBSCRIPTION: Final = single(
     _tries("give its partitions away, and leave the group", LEAVE_PREPARE, LEAVE),
     _becomes(Application.UNSUBSCRIBED),
 )
-CLOSING: Final = single(
-    "close",
-    "application",
-    "application/closes",
-    "the application closes the consumer",
-    at(1012, 1136),
+_LEAVES: Final = (
     _tries("give its partitions away, and leave the group", LEAVE_PREPARE, LEAVE),
     _becomes(Application.CLOSED),
+)
+CLOSING: Final = table(
+    "close",
+    "application",
+    rule(
+        "application/commits-and-closes",
+        "the application closes the consumer, which commits first",
+        at(893, 1019, CC),
+        AUTO_COMMIT,
+        OWNS,
+        _becomes(Application.CLOSING),
+    ),
+    rule(
+        "application/closes",
+        "the application closes the consumer",
+        at(1012, 1136),
+        *_LEAVES,
+    ),
 )
 COMMITS: Final = single(
     "commit-call",
@@ -178,6 +192,14 @@ HEARTBEAT_DUE: Final = single(
     "a heartbeat is due",
     at(1400, 1529),
     does("send Heartbeat", lambda s: s.send("Heartbeat")),
+)
+COMMIT_DUE: Final = single(
+    "auto-commit-interval",
+    "time",
+    "time/auto-commit",
+    "an automatic commit is due",
+    at(1030, 1199, CC),
+    does("remember that an automatic commit is due", lambda s: s.set(due=True)),
 )
 POLL_OVERDUE: Final = single(
     "poll-interval",
@@ -206,8 +228,12 @@ DISCONNECTED: Final = single(
 )
 
 
+# The application waits in a call that sends a commit until it has a result.
+_BLOCKED: Final = (Application.COMMITTING, Application.PREPARING, Application.CLOSING)
+
+
 def _polls(step: MemberStep) -> bool:
-    return step.state.application in (Application.POLLING, Application.COMMITTING)
+    return step.state.application in (Application.POLLING, *_BLOCKED)
 
 
 def _find(step: MemberStep) -> None:
@@ -215,8 +241,13 @@ def _find(step: MemberStep) -> None:
     step.set(finding=True)
 
 
+def _waits(step: MemberStep) -> bool:
+    return any(request.waited for request in step.state.sent)
+
+
 def _resend(step: MemberStep, given: ClientInput) -> None:
-    step.answered = step.answered._replace(waited=True)
+    automatic = step.state.application != Application.COMMITTING
+    step.answered = step.answered._replace(waited=True, automatic=automatic)
     decide(step, SEND_COMMIT, given)
 
 
@@ -231,19 +262,70 @@ def _pending(step: MemberStep) -> bool:
 def _send_join(step: MemberStep) -> None:
     step.set(phase=Phase.PREPARING)
     step.send("JoinGroup", partitions=step.state.owned)
+    step.stage = Stage.NONE
+
+
+def _fail_join(step: MemberStep) -> None:
+    step.set(phase=Phase.PREPARING)
+    step.stage = Stage.NONE
+
+
+def _prepares(step: MemberStep) -> bool:
+    if step.stage == Stage.COMMITTED:  # and the coordinator may be unknown
+        return step.state.application == Application.POLLING
+    return _in_poll(step) and _pending(step) and step.state.prepare and not _waits(step)
+
+
+def _prepared(step: MemberStep) -> None:
+    step.set(prepare=False)
+    step.stage = Stage.PREPARED
+
+
+def _prepared_or_reset(step: MemberStep) -> None:
+    # It was remembered before the commit; during the commit, it may have left the generation.
+    if step.stage == Stage.COMMITTED:
+        step.stage = Stage.PREPARED
+    else:
+        _prepared(step)
 
 
 _PREPARES: Final = when(
-    "the coordinator is known, it has to join, and has not prepared",
-    lambda s: _in_poll(s) and _pending(s) and s.state.prepare,
+    "the coordinator is known, it has to join, and has not prepared; or its commit before that has "
+    "ended",
+    _prepares,
 )
-_PREPARED: Final = does("remember that it has prepared", lambda s: s.set(prepare=False))
+_NOT_COMMITTED: Final = when(
+    "it has not committed for this", lambda s: s.stage != Stage.COMMITTED, at(676, 762, CC)
+)
+_PREPARED: Final = (
+    does(
+        "remember that it has prepared, unless it did so before the commit",
+        _prepared_or_reset,
+        at(421),
+    ),
+    does("remember that it has prepared", _prepared, at("", 477)),
+)
 _LOST_GENERATION: Final = when(
-    "generation and member id were reset",
-    lambda s: (s.state.generation, s.state.member_id) == (NO_GENERATION, NO_MEMBER_ID),
+    "generation and member id were reset, before the commit if there was one",
+    lambda s: (
+        s.stage != Stage.COMMITTED
+        and (s.state.generation, s.state.member_id) == (NO_GENERATION, NO_MEMBER_ID)
+    ),
     at(686, "", CC),
 )
 _LOST_EITHER: Final = when("generation or member id was reset", _was_reset, at("", 812, CC))
+_DUE: Final = when(
+    "an automatic commit is due, the coordinator is known, and it does not have to join",
+    lambda s: s.state.due and _in_poll(s) and not _pending(s),
+)
+_NOT_DUE: Final = does(
+    "remember that none is due before auto.commit.interval.ms", lambda s: s.set(due=False)
+)
+
+
+def _commit_and_wait(step: MemberStep) -> None:
+    step.send("OffsetCommit", waited=True, automatic=True)
+
 
 POLL_LOOP: Final = table(
     "poll",
@@ -253,25 +335,84 @@ POLL_LOOP: Final = table(
         "the coordinator is unknown",
         at(244, 295),
         when(
-            "the application polls, and the coordinator is neither known nor being asked for",
-            lambda s: _polls(s) and not s.state.coordinator and not s.state.finding,
+            "the application polls, or waits for a commit, and the coordinator is neither known "
+            "nor being asked for",
+            lambda s: (
+                _polls(s)
+                and s.stage == Stage.NONE
+                and not s.state.coordinator
+                and not s.state.finding
+            ),
         ),
         does("send FindCoordinator", _find),
     ),
     rule(
         "poll/commit-again",
-        "commitSync has no answer yet",
+        "the commit that the application waits for has no result yet",
         at(1004, 1155, CC),
         when(
-            "the application waits in commitSync, the coordinator is known, and no commit is in "
-            "flight",
+            "the application waits for a commit, the coordinator is known, and the commit is not "
+            "in flight",
             lambda s: (
-                s.state.application == Application.COMMITTING
+                s.state.application in _BLOCKED
+                and s.stage == Stage.NONE
                 and s.state.coordinator
-                and not s.state.awaits("OffsetCommit")
+                and not _waits(s)
             ),
         ),
         Effect("send the commit, or fail it", _resend),
+    ),
+    rule(
+        "poll/close",
+        "the commit of a consumer that is being closed has ended",
+        at(900, 1026, CC),
+        when(
+            "the application waits in close, and the commit has ended",
+            lambda s: s.state.application == Application.CLOSING and s.stage == Stage.COMMITTED,
+        ),
+        *_LEAVES,
+    ),
+    rule(
+        "poll/join",
+        "it has to join",
+        at(505, 576),
+        when(
+            "the coordinator is known, it has prepared, and is not joining yet",
+            lambda s: (
+                _in_poll(s)
+                and s.state.rejoin
+                and not s.state.joining
+                and s.stage != Stage.COMMITTED
+                and (not s.state.prepare or s.stage == Stage.PREPARED)
+            ),
+        ),
+        does("enter PREPARING_REBALANCE, and send JoinGroup", _send_join),
+    ),
+    rule(
+        "poll/join-without-coordinator",
+        "the coordinator is unknown since the commit before the join: it joins after a backoff",
+        at(537),
+        when(
+            "it has prepared, and the coordinator is unknown",
+            lambda s: s.stage == Stage.PREPARED and not s.state.coordinator,
+        ),
+        does("enter PREPARING_REBALANCE", _fail_join),
+    ),
+    rule(
+        "poll/commit-before-join",
+        "it commits before it gives its partitions away; in 2.7 the application waits",
+        at(676, 764, CC),
+        _PREPARES,
+        _NOT_COMMITTED,
+        AUTO_COMMIT,
+        OWNS,
+        STABLE,
+        does("send OffsetCommit, and wait for the answer", _commit_and_wait),
+        does(
+            "the application waits in poll, and remember that it has prepared",
+            lambda s: s.set(application=Application.PREPARING, prepare=False),
+            at(1004, "", CC),
+        ),
     ),
     rule(
         "poll/lost",
@@ -281,7 +422,7 @@ POLL_LOOP: Final = table(
         _LOST_GENERATION,
         _LOST_EITHER,
         OWNS,
-        _PREPARED,
+        *_PREPARED,
         LOSE,
     ),
     rule(
@@ -291,7 +432,7 @@ POLL_LOOP: Final = table(
         _PREPARES,
         EAGER,
         OWNS,
-        _PREPARED,
+        *_PREPARED,
         REVOKE,
     ),
     rule(
@@ -299,17 +440,23 @@ POLL_LOOP: Final = table(
         "it owns no partitions, or keeps them",
         at(708, 834, CC),
         _PREPARES,
-        _PREPARED,
+        *_PREPARED,
     ),
     rule(
-        "poll/join",
-        "it has to join",
-        at(505, 576),
-        when(
-            "the coordinator is known, it has to join, and is not joining yet",
-            lambda s: _in_poll(s) and s.state.rejoin and not s.state.joining,
-        ),
-        does("enter PREPARING_REBALANCE, and send JoinGroup", _send_join),
+        "poll/commit",
+        "an automatic commit is due",
+        at(1032, 1201, CC),
+        _DUE,
+        OWNS,
+        _NOT_DUE,
+        does("send OffsetCommit", lambda s: s.send("OffsetCommit", automatic=True)),
+    ),
+    rule(
+        "poll/commits-nothing",
+        "an automatic commit is due, but it owns no partitions",
+        at(1093, 1271, CC),
+        _DUE,
+        _NOT_DUE,
     ),
 )
 
@@ -320,6 +467,7 @@ PARTS: Final = (
     COMMITS,
     SYNC_COMMITS,
     HEARTBEAT_DUE,
+    COMMIT_DUE,
     POLL_OVERDUE,
     SESSION_OVER,
     DISCONNECTED,

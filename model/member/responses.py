@@ -30,6 +30,7 @@ from groupcheck.model.member.effects import (
     SUCCEED,
     UNCHANGED,
     fails,
+    go_on,
     raises,
 )
 from groupcheck.model.member.sources import CC, at
@@ -46,6 +47,10 @@ _COMMITTING: Final = when(
     lambda s: s.state.application == Application.COMMITTING,
 )
 _WAITED: Final = when("it is a synchronous commit", lambda s: s.answered.waited)
+_COMMITS_ITSELF: Final = when(
+    "the application waits in poll or close for an automatic commit",
+    lambda s: s.state.application in (Application.PREPARING, Application.CLOSING),
+)
 _RAISE: Final = raises(OTHER)
 _RAISE_FATAL: Final = raises(FATAL)
 
@@ -70,6 +75,14 @@ FIND_COORDINATOR: Final = table(
             "the application polls again",
             lambda s: s.set(application=Application.POLLING),
         ),
+    ),
+    rule(
+        "find/automatic-commit-not-authorized",
+        "the application may not use the group: the commit is given up, and the error is logged",
+        at(1069, 1191, CC),
+        error_is("GROUP_AUTHORIZATION_FAILED"),
+        _COMMITS_ITSELF,
+        does("go on to join or to leave", go_on),
     ),
     rule(
         "find/not-authorized",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from groupcheck.model.client import (
+    AUTO_COMMIT_INTERVAL,
     CLOSE,
     COMMIT,
     COMMIT_SYNC,
@@ -82,12 +83,18 @@ _TABLES: Final[dict[str, Table]] = {
     COMMIT: events.COMMITS,
     COMMIT_SYNC: events.SYNC_COMMITS,
     HEARTBEAT_INTERVAL: events.HEARTBEAT_DUE,
+    AUTO_COMMIT_INTERVAL: events.COMMIT_DUE,
     POLL_INTERVAL: events.POLL_OVERDUE,
     SESSION_TIMEOUT: events.SESSION_OVER,
     DISCONNECT: events.DISCONNECTED,
 }
 
-_POLLS: Final = (Application.POLLING, Application.COMMITTING)
+_POLLS: Final = (
+    Application.POLLING,
+    Application.COMMITTING,
+    Application.PREPARING,
+    Application.CLOSING,
+)
 # It reads no answers, or nothing that they do can be seen.
 _DEAF: Final = (Application.STALLED, Application.FAILED, Application.CLOSED)
 
@@ -122,6 +129,8 @@ class Consumer(Specification):
                 yield from self._replies(state)
         yield from (ClientInput(name) for name in _calls(state))
         yield from (ClientInput(name) for name in _times(state))
+        if self.settings.auto_commit and _may_commit(state):
+            yield ClientInput(AUTO_COMMIT_INTERVAL)
 
     def successors(self, state: Member, given: ClientInput) -> Iterator[Outcome]:
         """What the consumer does. It is one response: a tuple of events, in their order."""
@@ -210,6 +219,12 @@ def _times(state: Member) -> Iterator[str]:
         yield DISCONNECT
 
 
+def _may_commit(state: Member) -> bool:
+    """Whether an automatic commit can become due: it is a member, and has no other in flight."""
+    stable = state.phase == Phase.STABLE and not state.rejoin and state.coordinator
+    return stable and state.application == Application.POLLING and not state.awaits("OffsetCommit")
+
+
 EAGER: Final = ((), (0, 1))
 OVERLAPPING: Final = ((), (0,), (0, 1))
 
@@ -223,4 +238,5 @@ def instances(profile: str) -> dict[str, Consumer]:
         "cooperative-static": Consumer(
             profile, Settings(cooperative=True, static=True), OVERLAPPING
         ),
+        "automatic": Consumer(profile, Settings(auto_commit=True), EAGER),
     }

@@ -31,6 +31,8 @@ class Application(StrEnum):
     NEW = "has not subscribed yet"
     POLLING = "polls"
     COMMITTING = "waits in commitSync"
+    PREPARING = "waits in poll for a commit"
+    CLOSING = "waits in close for a commit"
     STALLED = "does not poll"
     UNSUBSCRIBED = "has unsubscribed"
     FAILED = "has to close the consumer"
@@ -40,13 +42,15 @@ class Application(StrEnum):
 class Request(NamedTuple):
     """A request that is not answered yet, with the member id and the generation when it was sent.
 
-    `waited` is that of a synchronous commit: the application waits for the answer.
+    A commit is `waited` if the application or its next JoinGroup waits for the answer. It is
+    `automatic` if the application has not asked for it: it does not learn the result.
     """
 
     api: str
     member_id: str = NO_MEMBER_ID
     generation: int = NO_GENERATION
     waited: bool = False
+    automatic: bool = False
 
 
 class Member(NamedTuple):
@@ -65,6 +69,8 @@ class Member(NamedTuple):
         sent: requests on the connection to the coordinator, the oldest first. A broker answers them
             in this order.
         latest: the latest generation of the group.
+        due: whether an automatic commit is due.
+        completed: the result of an asynchronous commit, until its callback is called.
     """
 
     application: Application = Application.NEW
@@ -78,6 +84,8 @@ class Member(NamedTuple):
     owned: tuple[int, ...] = ()
     sent: tuple[Request, ...] = ()
     latest: int = 0
+    due: bool = False
+    completed: str = ""
 
     def awaits(self, *apis: str) -> bool:
         """Whether a request of one of the APIs is not answered yet."""
@@ -95,16 +103,26 @@ class Settings(NamedTuple):
     Args:
         cooperative: whether its assignors follow the cooperative protocol.
         static: whether it has a `group.instance.id`.
+        auto_commit: `enable.auto.commit`, of a consumer that is not static.
     """
 
     cooperative: bool = False
     static: bool = False
+    auto_commit: bool = False
+
+
+class Stage(StrEnum):
+    """How far a step is in `onJoinPrepare`, or in `close`, which begin with a commit."""
+
+    NONE = ""
+    COMMITTED = "its automatic commit has ended"
+    PREPARED = "it has prepared"
 
 
 class MemberStep(EngineStep):
     """A step while it is built: state, answered request, and what the consumer does."""
 
-    __slots__ = ("answered", "events", "settings", "state")
+    __slots__ = ("answered", "events", "settings", "stage", "state")
 
     def __init__(
         self, version: Version, settings: Settings, state: Member, script: Sequence[int] = ()
@@ -113,6 +131,7 @@ class MemberStep(EngineStep):
         self.settings = settings
         self.state = state
         self.answered = Request("")
+        self.stage = Stage.NONE
         self.events: list[ClientEvent] = []
 
     def set(self, **fields: object) -> None:
@@ -123,7 +142,14 @@ class MemberStep(EngineStep):
         """Add something that the consumer does."""
         self.events.append(event)
 
-    def send(self, api: str, *, waited: bool = False, **fields: Any) -> None:  # noqa: ANN401
+    def send(
+        self,
+        api: str,
+        *,
+        waited: bool = False,
+        automatic: bool = False,
+        **fields: Any,  # noqa: ANN401
+    ) -> None:
         """Send a request to the coordinator, with the current member id and generation."""
         state = self.state
         fields["member_id"] = state.member_id
@@ -131,7 +157,7 @@ class MemberStep(EngineStep):
             fields["generation"] = state.generation
         self.do(ClientEvent(api, **fields))
         if api != "LeaveGroup":  # no answer to it has an effect
-            request = Request(api, state.member_id, state.generation, waited)
+            request = Request(api, state.member_id, state.generation, waited, automatic)
             self.set(sent=(*state.sent, request))
 
     @property

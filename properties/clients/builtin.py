@@ -38,7 +38,10 @@ class BuiltinConsumer:
 
     def __init__(self, version: str, settings: Settings) -> None:
         self._membership = Membership(
-            version, cooperative=settings.cooperative, static=settings.static
+            version,
+            cooperative=settings.cooperative,
+            static=settings.static,
+            auto_commit=settings.auto_commit,
         )
 
     def do(

@@ -8,6 +8,7 @@ from time import monotonic, sleep
 from typing import Final
 
 from groupcheck.model.client import (
+    AUTO_COMMIT_INTERVAL,
     CLOSE,
     COMMIT,
     COMMIT_FAILED,
@@ -36,7 +37,7 @@ from groupcheck.properties.clients.control import (
 )
 from groupcheck.properties.clients.coordinator import Coordinator
 from groupcheck.properties.clients.port import ClientFailedError
-from groupcheck.properties.clients.settings import ClientSettings
+from groupcheck.properties.clients.settings import AUTO_COMMIT_INTERVAL_MS, ClientSettings
 from groupcheck.properties.ports.port import PortFailedError
 
 START_S: Final = 30.0
@@ -46,6 +47,7 @@ EXIT_S: Final = 0.5
 GRACE_S: Final = 0.05  # for events that are not expected
 WAKE_S: Final = 0.2  # how often it checks that the process runs
 MAX_REQUESTS: Final = 10_000  # in one step
+MAX_LINES: Final = 10_000  # as above
 
 COMMANDS: Final = {
     SUBSCRIBE: "subscribe",
@@ -95,19 +97,22 @@ class Consumer:
         self, given: ClientInput, expected: Sequence[ClientEvent], *, patience_s: float
     ) -> tuple[ClientEvent, ...]:
         """Make the input happen, and return what the consumer did; see `ClientUnderTest`."""
-        self.coordinator.begin()
+        commits = [event.name for event in expected].count("OffsetCommit")
+        self.coordinator.begin(0 if given.name in (COMMIT, COMMIT_SYNC) else commits)
         extra_s = 0.0
         if given.error:
             self._answer(given, patience_s)
         elif given.name == HEARTBEAT_INTERVAL:
             self._add(self.coordinator.hold_heartbeat())
+        elif given.name == AUTO_COMMIT_INTERVAL:
+            extra_s = AUTO_COMMIT_INTERVAL_MS / 1000
         elif given.name == SESSION_TIMEOUT:
             self.coordinator.mute()
             extra_s = self._settings.session_timeout_ms / 1000
         elif given.name == DISCONNECT:
             self.coordinator.disconnect()
         else:
-            self._command(given.name, patience_s)
+            self._command(given.name, expected, patience_s)
             if given.name == POLL_INTERVAL:
                 extra_s = self._settings.max_poll_interval_ms / 1000
         self._wait(expected, patience_s, extra_s)
@@ -138,9 +143,14 @@ class Consumer:
         if self._until(lambda: self.coordinator.holds(given.name), patience_s):
             self.coordinator.answer(given)
 
-    def _command(self, name: str, patience_s: float) -> None:
-        """Have the application do something, and wait until it has read the command."""
-        if name == CLOSE:
+    def _command(self, name: str, expected: Sequence[ClientEvent], patience_s: float) -> None:
+        """Have the application do something, and wait until it has read the command.
+
+        A consumer that commits when it is closed waits for the answer.
+        """
+        commits = any(event.name == "OffsetCommit" for event in expected)
+        closes = name == CLOSE and not commits
+        if closes:
             self.coordinator.release(finding=False)
         waits = self._commits > 0
         if name == COMMIT_SYNC:
@@ -149,8 +159,10 @@ class Consumer:
         taken = self._until(lambda: self._found(TAKEN), patience_s if waits else HANG_S)
         if not taken and not waits:
             self._fail(f"it hangs: within {HANG_S:g} s it did not do this: {name}")
-        if name == CLOSE:
-            self._until(lambda: self._found(CLOSED), max(patience_s, END_S))
+        if closes:
+            # A consumer that does nothing may wait for its coordinator.
+            limit_s = max(patience_s, END_S) if expected else END_S
+            self._until(lambda: self._found(CLOSED), limit_s)
 
     def _found(self, word: str) -> bool:
         """Remove a line with this word, if there is one."""
@@ -206,7 +218,7 @@ class Consumer:
             if event is not None:
                 self._add([event])
             if event is None and line.word in (STARTED, FAILED, TAKEN, CLOSED):
-                self._lines.append(line)
+                self._lines += [] if self.is_ended else [line]
             else:
                 self.control.send(ACKNOWLEDGED)
 
@@ -217,6 +229,8 @@ class Consumer:
             self._events.append(event)
         if self.coordinator.requests > MAX_REQUESTS and not self.is_ended:
             self._fail(f"it sent more than {MAX_REQUESTS:,} requests in one step")
+        if len(self._events) + len(self._lines) > MAX_LINES and not self.is_ended:
+            self._fail(f"it reported more than {MAX_LINES:,} events in one step")
 
     def _fail(self, reason: str) -> None:
         self.end()

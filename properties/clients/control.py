@@ -50,14 +50,21 @@ class Line(NamedTuple):
 
     @property
     def event(self) -> ClientEvent | None:
-        """The event that it reports, if any."""
+        """The event that it reports, if any.
+
+        Raises:
+            PortFailedError: it has no partitions where it has to.
+        """
         first = self.rest.partition(" ")[0]
         if self.word == "committed":
             return ClientEvent(client.COMMITTED)
         if self.word in _FAILURES and first in _KINDS:
             return ClientEvent(_FAILURES[self.word], error=_KINDS[first])
         if self.word in _CALLS:
-            numbers = tuple(sorted(int(number) for number in self.rest.split()))
+            try:
+                numbers = tuple(sorted(map(int, self.rest.split())))
+            except ValueError:
+                protocol_error(f"a line without partitions: {shorten(self.rest.encode())}")
             # An empty list is no news, but of the assignment.
             if numbers or self.word == "assigned":
                 return ClientEvent(_CALLS[self.word], partitions=numbers)

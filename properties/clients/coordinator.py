@@ -56,7 +56,8 @@ LEADER_S: Final = 1.0  # the longest wait for SyncGroup of a leader
 class Coordinator:
     """The coordinator of one consumer; it works only during `serve`.
 
-    `holding` says whether the next Heartbeat is held back; `requests` counts those that arrived.
+    `holding` says whether the next Heartbeat is held back, and `held_commits` how many automatic
+    commits are; `requests` counts those that arrived.
 
     Args:
         postpones_metadata: whether Metadata waits while the consumer joins, and until a leader has
@@ -67,6 +68,10 @@ class Coordinator:
         self.broker = Broker(VERSIONS)
         self._postpones_metadata = postpones_metadata
         self.holding = False
+        self.held_commits = 0
+        # The bytes of the next assignment, and of another member's subscription, if any.
+        self.assignment: bytes | None = None
+        self.subscription: bytes | None = None
         self._muted: list[Request] | None = None  # each Heartbeat while none is answered
         self.requests = 0
         self._held: list[Request] = []
@@ -79,9 +84,10 @@ class Coordinator:
         self._found: ClientInput | None = None  # the answer to FindCoordinator in this step
         self._group_connection: Connection | None = None
 
-    def begin(self) -> None:
-        """Begin a step."""
+    def begin(self, held_commits: int) -> None:
+        """Begin a step, in which so many automatic commits are held back."""
         self.requests = 0
+        self.held_commits = held_commits
         self._found = None
 
     def serve(self, wait_s: float) -> list[ClientEvent]:
@@ -118,6 +124,7 @@ class Coordinator:
     def release(self, *, finding: bool) -> None:
         """Answer what is held with success, but FindCoordinator only on demand."""
         self.holding = False
+        self.held_commits = 0
         self.unmute()
         for request in list(self._held):
             if request in self._held and (finding or request.api != "FindCoordinator"):
@@ -179,6 +186,9 @@ class Coordinator:
             else:
                 self._muted.append(request)
             return None
+        elif api == "OffsetCommit" and _is_automatic(request) and not self.held_commits:
+            request.answer(_committed(request, 0))
+            return None
         elif api == "FindCoordinator" and self._found is not None:
             # It was under way when an earlier one was answered: another thread of the client sends
             # it, or it comes again on another connection.
@@ -196,6 +206,8 @@ class Coordinator:
             self._finding = True
         elif request.api == "Heartbeat":
             self.holding = False
+        elif request.api == "OffsetCommit" and _is_automatic(request):
+            self.held_commits -= 1
         elif request.api == "JoinGroup":
             first = request.message.protocols[0]
             self._protocol, self._metadata = first.name, bytes(first.metadata)
@@ -251,20 +263,22 @@ class Coordinator:
             fields |= {
                 "protocol_type": PROTOCOL_TYPE,
                 "protocol_name": self._protocol,
-                "assignment": _assignment(given.partitions),
+                "assignment": self.assignment or _assignment(given.partitions),
             }
         return fields
 
     def _joined(self, given: ClientInput) -> Fields:
         cls = codec.message_class("JoinGroupResponse").fields["members"]
-        itself = cls(member_id=given.member_id, metadata=self._metadata)
+        members = [cls(member_id=given.member_id, metadata=self._metadata)]
+        if self.subscription is not None:
+            members.append(cls(member_id=OTHER_MEMBER, metadata=self.subscription))
         return {
             "generation_id": given.generation,
             "protocol_type": PROTOCOL_TYPE,
             "protocol_name": self._protocol,
             "leader": given.member_id if given.leader else OTHER_MEMBER,
             "member_id": given.member_id,
-            "members": [itself] if given.leader else [],
+            "members": members if given.leader else [],
         }
 
 
@@ -348,6 +362,12 @@ def _fetch(coordinator: Coordinator, request: Request) -> Fields:
         for topic in request.message.topics
     ]
     return {"responses": topics}
+
+
+def _is_automatic(request: Request) -> bool:
+    """Whether a consumer commits its position, not the application another offset."""
+    topics = request.message.topics
+    return all(each.committed_offset == STORED_OFFSET for t in topics for each in t.partitions)
 
 
 def _committed(request: Request, code: int) -> Fields:

@@ -13,6 +13,7 @@ from groupcheck.model.member.state import Member
 Events = tuple[ClientEvent, ...]
 
 FIND: Final = "FindCoordinator"
+COMMIT: Final = "OffsetCommit"
 _FIELDS: Final = {
     "member_id": "another member id",
     "generation": "another generation",
@@ -76,8 +77,10 @@ def followed(instance: Specification, target: Member, found: Difference) -> Memb
         found: how the consumer differs.
     """
     expected, seen = _requests(found.expected), _requests(found.seen)
-    if expected and expected[-1].name == FIND and (not seen or seen[-1].name != FIND):
-        return _without_lookup(instance, target, found)
+    last = expected[-1].name if expected else ""
+    is_left_out = last == FIND or (last == COMMIT and target.sent[-1].automatic)
+    if is_left_out and (not seen or seen[-1].name != last):
+        return _without(last, instance, target, found)
     if [event.name for event in expected] == [event.name for event in seen]:
         return _as_sent(target, expected, seen)
     if [event for event in expected if event.name != "Heartbeat"] == seen:
@@ -91,11 +94,17 @@ def _requests(events: Sequence[ClientEvent]) -> list[ClientEvent]:
     return [event for event in events if event.name in REQUESTS and event.name != "LeaveGroup"]
 
 
-def _without_lookup(instance: Specification, target: Member, found: Difference) -> Member | None:
-    """The state of a consumer that has kept its coordinator: as if it had been found again."""
-    (outcome,) = instance.successors(target, ClientInput(FIND, NONE))
+def _without(api: str, instance: Specification, target: Member, found: Difference) -> Member | None:
+    """The state of a consumer that has sent no such request: as if it had been answered.
+
+    It has kept its coordinator, or does not commit by itself.
+    """
+    answered = ClientInput(api, NONE)
+    if answered not in instance.inputs(target):
+        return None
+    (outcome,) = instance.successors(target, answered)
     state: Member = outcome[0]
-    others = [event for event in found.expected if event.name != FIND]
+    others = [event for event in found.expected if event.name != api]
     kept = difference((*others, *outcome[1][0]), found.seen)
     return state if kept is None else followed(instance, state, kept)
 

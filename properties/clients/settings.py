@@ -11,6 +11,8 @@ from groupcheck.properties.clients.broker import HOST
 from groupcheck.properties.clients.port import UnsupportedSettingsError
 
 INSTANCE_ID: Final = "i"
+# Longer than a step takes: a commit that comes by itself seldom comes beside one that has a reason.
+AUTO_COMMIT_INTERVAL_MS: Final = 500
 
 
 class ClientSettings(NamedTuple):
@@ -52,7 +54,8 @@ class ClientSettings(NamedTuple):
             "max.poll.interval.ms": self.max_poll_interval_ms,
             "heartbeat.interval.ms": 80,
             "retry.backoff.ms": 20,
-            "enable.auto.commit": False,
+            "enable.auto.commit": settings.auto_commit,
+            "auto.commit.interval.ms": AUTO_COMMIT_INTERVAL_MS,
             "auto.offset.reset": "earliest",
             "partition.assignment.strategy": assignor,
             **instance,

@@ -20,6 +20,7 @@ from groupcheck.properties.clients.hosts.application import (
     CLOSE_S,
     COMMIT_OFFSET,
     END,
+    END_S,
     HOST,
     POLL_S,
     TOPIC,
@@ -126,7 +127,7 @@ class Application:
         await self._interrupt()
         for task in self._commits:
             task.cancel()
-        await self._close()
+        await self._close(END_S)
         self._control.close()
 
     async def _interrupt(self) -> None:
@@ -154,7 +155,7 @@ class Application:
         elif command == "stall":
             self._polls = False
         elif command == "close":
-            await self._close()
+            await self._close(CLOSE_S)
             self._control.state("closed")
 
     def _in_background(self, commit: Coroutine[Any, Any, None]) -> None:
@@ -182,12 +183,12 @@ class Application:
         # It has no class for the one fatal error.
         await self._control.report("raised", "other", repr(error))
 
-    async def _close(self) -> None:
+    async def _close(self, limit_s: float) -> None:
         self._polls = False
         if not self._closed:
             self._closed = True
             with suppress(Exception):
-                await asyncio.wait_for(self._consumer.stop(), CLOSE_S)
+                await asyncio.wait_for(self._consumer.stop(), limit_s)
 
 
 def _kind(error: BaseException) -> Kind:

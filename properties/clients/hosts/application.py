@@ -18,7 +18,8 @@ from typing import Any, Final, Protocol
 
 HOST: Final = "127.0.0.1"
 POLL_S: Final = 0.02
-CLOSE_S: Final = 1.0
+CLOSE_S: Final = 20.0  # a consumer that commits first waits for the answer
+END_S: Final = 1.0
 SWITCH_S: Final = 0.0005
 COMMIT_OFFSET: Final = 6
 ACKNOWLEDGED: Final = "acknowledged"
@@ -110,8 +111,8 @@ class Consumer(Protocol):
         """Commit all assigned partitions, and wait for the result."""
         ...
 
-    def close(self) -> None:
-        """Close the consumer within `CLOSE_S`."""
+    def close(self, limit_s: float) -> None:
+        """Close the consumer within so many seconds."""
         ...
 
     def kind(self, error: BaseException) -> Kind:
@@ -145,7 +146,7 @@ class Application:
                 self._do(command)
             if self._polling:
                 self._poll()
-        self._close()
+        self._close(END_S)
         self._control.close()
 
     def _do(self, command: str) -> None:
@@ -166,7 +167,7 @@ class Application:
         elif command == "stall":
             self._polling = False
         elif command == "close":
-            self._close()
+            self._close(CLOSE_S)
             self._control.state("closed")
 
     def _commit(self, commit: Callable[[], None]) -> bool:
@@ -193,12 +194,12 @@ class Application:
             self._polling = False
         self._control.report("raised", FATAL if kind == FATAL else "other", repr(error))
 
-    def _close(self) -> None:
+    def _close(self, limit_s: float) -> None:
         self._polling = False
         if not self._closed:
             self._closed = True
             with suppress(Exception):
-                self._consumer.close()
+                self._consumer.close(limit_s)
 
 
 def numbers(partitions: Iterable[Any]) -> list[int]:

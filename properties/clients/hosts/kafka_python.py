@@ -12,7 +12,6 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.structs import MemberState, OffsetAndMetadata
 
 from groupcheck.properties.clients.hosts.application import (
-    CLOSE_S,
     COMMIT_OFFSET,
     FATAL,
     TOPIC,
@@ -90,9 +89,9 @@ class Consumer:
         """Commit, and wait."""
         self._consumer.commit(self._offsets(), timeout_ms=20_000)
 
-    def close(self) -> None:
+    def close(self, limit_s: float) -> None:
         """Close the consumer."""
-        self._consumer.close(autocommit=False, timeout_ms=int(CLOSE_S * 1000))
+        self._consumer.close(timeout_ms=int(limit_s * 1000))
 
     def kind(self, error: BaseException) -> Kind:
         """What an error means."""

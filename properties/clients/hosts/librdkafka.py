@@ -86,8 +86,9 @@ class Consumer:
             if each.error is not None:
                 raise KafkaException(each.error)
 
-    def close(self) -> None:
+    def close(self, limit_s: float) -> None:
         """Close the consumer, which takes no limit of time."""
+        del limit_s
         self._consumer.close()
 
     def kind(self, error: BaseException) -> Kind:
@@ -107,6 +108,8 @@ class Consumer:
             self._fatal = error
 
     def _committed(self, error: KafkaError | None, partitions: list[Any]) -> None:
+        if any(each.offset != COMMIT_OFFSET for each in partitions):
+            return  # an automatic commit
         errors = [error, *(each.error for each in partitions)]
         found = next((each for each in errors if each is not None), None)
         if found is None:

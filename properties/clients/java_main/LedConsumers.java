@@ -41,7 +41,8 @@ public final class LedConsumers {
     private static final String TOPIC = "t";
     private static final long COMMIT_OFFSET = 6;
     private static final Duration POLL = Duration.ofMillis(20);
-    private static final Duration CLOSE = Duration.ofSeconds(1);
+    private static final Duration CLOSE = Duration.ofSeconds(20);
+    private static final Duration END_CLOSE = Duration.ofSeconds(1);
     private static final String END = "end";
     private static final String FATAL = "fatal";
 
@@ -170,7 +171,7 @@ public final class LedConsumers {
             } catch (InterruptedException failure) {
                 // No thread interrupts it.
             }
-            close();
+            close(END_CLOSE);
             control.close();
         }
 
@@ -198,7 +199,7 @@ public final class LedConsumers {
                         isPolling = true;
                         break;
                     case "close":
-                        close();
+                        close(CLOSE);
                         control.state("closed");
                         break;
                     default:
@@ -222,12 +223,12 @@ public final class LedConsumers {
             }
         }
 
-        private void close() {
+        private void close(Duration limit) {
             isPolling = false;
             if (!isClosed) {
                 isClosed = true;
                 try {
-                    consumer.close(CLOSE);
+                    consumer.close(limit);
                 } catch (RuntimeException failure) {
                     raised(failure);
                 }

@@ -13,6 +13,7 @@ from groupcheck.model.client import ClientEvent, ClientInput
 NONE = kafka.NONE
 VERSIONS = pytest.mark.parametrize("version", ["2.7", "4.1"])
 OWNED = (0, 1)
+LOST = "onPartitionsLost: partitions [0, 1]"
 
 
 def answer(consumer: Membership, name: str, error: str = NONE, **fields: object) -> list[str]:
@@ -28,9 +29,10 @@ def joined(
     *,
     cooperative: bool = False,
     static: bool = False,
+    auto_commit: bool = False,
 ) -> Membership:
     """A consumer with two partitions, in generation 1."""
-    consumer = Membership(version, cooperative=cooperative, static=static)
+    consumer = Membership(version, cooperative=cooperative, static=static, auto_commit=auto_commit)
     assert happens(consumer, kafka.SUBSCRIBE) == ["FindCoordinator"]
     answer(consumer, "FindCoordinator")
     answer(consumer, "JoinGroup", "MEMBER_ID_REQUIRED", member_id="m")
@@ -146,6 +148,66 @@ def test_a_synchronous_commit_of_nothing_waits_for_the_asynchronous_ones_since_4
         answer(consumer, "Heartbeat", "REBALANCE_IN_PROGRESS")
         assert happens(consumer, kafka.COMMIT_SYNC) == at_once
         assert answer(consumer, "OffsetCommit") == later
+
+
+COMMITS = ["OffsetCommit: member id 'm', generation 1"]
+REVOKES = ["onPartitionsRevoked: partitions [0, 1]"]
+
+
+@VERSIONS
+def test_an_automatic_commit_is_repeated_only_after_a_retriable_error(version: str) -> None:
+    consumer = joined(version, auto_commit=True)
+    assert happens(consumer, kafka.AUTO_COMMIT_INTERVAL) == COMMITS
+    assert answer(consumer, "OffsetCommit", "UNKNOWN_TOPIC_OR_PARTITION") == COMMITS
+    assert answer(consumer, "OffsetCommit", "NOT_COORDINATOR") == ["FindCoordinator"]
+    assert answer(consumer, "FindCoordinator") == COMMITS
+    assert answer(consumer, "OffsetCommit", "TOPIC_AUTHORIZATION_FAILED") == []
+    assert happens(joined(version), kafka.AUTO_COMMIT_INTERVAL) == []
+
+
+@VERSIONS
+def test_a_consumer_commits_before_it_gives_its_partitions_away(version: str) -> None:
+    consumer = joined(version, auto_commit=True)
+    assert rebalances(consumer) == COMMITS
+    assert answer(consumer, "OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS") == COMMITS
+    assert answer(consumer, "OffsetCommit") == [*REVOKES, "JoinGroup: member id 'm'"]
+
+
+@pytest.mark.parametrize(("version", "callback"), [("2.7", REVOKES), ("4.1", [LOST])])
+def test_2_7_decides_before_its_commit_whether_its_partitions_are_lost(
+    version: str, callback: list[str]
+) -> None:
+    consumer = joined(version, auto_commit=True)
+    rebalances(consumer)
+    done = answer(consumer, "OffsetCommit", "UNKNOWN_MEMBER_ID")
+    assert done == [*callback, "JoinGroup: member id ''"]
+
+
+def test_a_cooperative_consumer_2_7_loses_its_partitions_after_it_has_joined_with_them() -> None:
+    consumer = joined("2.7", cooperative=True, auto_commit=True)
+    rebalances(consumer)
+    done = answer(consumer, "OffsetCommit", "UNKNOWN_MEMBER_ID")
+    assert done == ["JoinGroup: member id '', partitions [0, 1]", LOST]
+
+
+@VERSIONS
+def test_a_consumer_commits_before_it_is_closed(version: str) -> None:
+    consumer = joined(version, auto_commit=True)
+    assert happens(consumer, kafka.CLOSE) == COMMITS
+    assert happens(consumer, kafka.DISCONNECT) == ["FindCoordinator"]
+    assert answer(consumer, "FindCoordinator") == COMMITS
+    assert answer(consumer, "OffsetCommit", "OFFSET_METADATA_TOO_LARGE") == [
+        *REVOKES,
+        "LeaveGroup: member id 'm'",
+    ]
+
+
+@VERSIONS
+def test_a_fenced_automatic_commit_is_thrown_by_the_next_poll(version: str) -> None:
+    consumer = joined(version, static=True, auto_commit=True)
+    happens(consumer, kafka.AUTO_COMMIT_INTERVAL)
+    done = answer(consumer, "OffsetCommit", "FENCED_INSTANCE_ID")
+    assert done == ["poll raises an error: fatal"]
 
 
 @VERSIONS

@@ -35,10 +35,12 @@ TLC: Final = {
     ("2.7", "eager-static"): (116, 682, 12),
     ("2.7", "cooperative"): (147, 1_152, 12),
     ("2.7", "cooperative-static"): (202, 1_264, 12),
+    ("2.7", "automatic"): (143, 1_146, 13),
     ("4.1", "eager"): (101, 740, 12),
     ("4.1", "eager-static"): (132, 812, 12),
     ("4.1", "cooperative"): (167, 1_314, 12),
     ("4.1", "cooperative-static"): (224, 1_438, 12),
+    ("4.1", "automatic"): (161, 1_350, 12),
 }
 
 Step = tuple[Member, ClientInput, tuple[ClientEvent, ...], tuple[str, ...], Member]
@@ -140,6 +142,7 @@ def test_each_cfg_has_the_constants_of_its_instance(name: str) -> None:
         "Version": consumer.profile,
         "Cooperative": consumer.settings.cooperative,
         "Static": consumer.settings.static,
+        "AutoCommit": consumer.settings.auto_commit,
         "Assignments": frozenset(map(frozenset, consumer.assignments)),
         "Generations": consumer.generations,
     }

@@ -16,6 +16,7 @@ import pytest
 
 from groupcheck.model.client import (
     ASSIGNED,
+    AUTO_COMMIT_INTERVAL,
     CLOSE,
     COMMIT,
     COMMIT_SYNC,
@@ -140,6 +141,16 @@ REJOINING: Sequence[tuple[ClientInput, tuple[ClientEvent, ...]]] = (
     ),
     (answered("SyncGroup", partitions=(1,)), (called(ASSIGNED, 1),)),
 )
+COMMITTING: Sequence[tuple[ClientInput, tuple[ClientEvent, ...]]] = (
+    (ClientInput(AUTO_COMMIT_INTERVAL), (sent("OffsetCommit", GIVEN, 1),)),
+    (answered("OffsetCommit", "COORDINATOR_LOAD_IN_PROGRESS"), (sent("OffsetCommit", GIVEN, 1),)),
+    (answered("OffsetCommit"), ()),
+)
+# librdkafka commits what the application has consumed, which is nothing.
+LED = [
+    *((name, Settings(), REJOINING) for name in PYTHON),
+    *((name, Settings(auto_commit=True), COMMITTING) for name in ("kafka-python", "aiokafka")),
+]
 
 
 def lead(
@@ -162,14 +173,17 @@ def lead_as_specified(port: ClientPort, instance: Consumer, inputs: Sequence[Cli
         consumer.end()
 
 
-@pytest.mark.parametrize("name", PYTHON)
+@pytest.mark.parametrize(("name", "settings", "steps"), LED)
 def test_a_consumer_joins_commits_and_joins_again_as_the_broker_tells_it(
-    port_of: Callable[[str], ClientPort], name: str
+    port_of: Callable[[str], ClientPort],
+    name: str,
+    settings: Settings,
+    steps: Sequence[tuple[ClientInput, tuple[ClientEvent, ...]]],
 ) -> None:
     for tries_left in reversed(range(3)):
-        consumer = port_of(name).start(Settings())
+        consumer = port_of(name).start(settings)
         try:
-            lead(consumer, [*JOINING, *REJOINING])
+            lead(consumer, [*JOINING, *steps])
         except AssertionError:
             # kafka-python joins again if a join ends between two polls.
             if name != "kafka-python" or not tries_left:
@@ -338,6 +352,52 @@ def test_a_client_that_floods_its_broker_is_a_failure(monkeypatch: pytest.Monkey
     monkeypatch.setattr("groupcheck.properties.clients.consumer.END_S", 0.1)
     found = failure(STARTED + FLOOD, ClientInput(SUBSCRIBE))
     assert found == "it sent more than 300 requests in one step"
+
+
+REPORTS = """
+application.recv(100)
+def read():
+    while application.recv(65536):
+        pass
+threading.Thread(target=read, daemon=True).start()
+application.sendall(b"taken\\n")
+while True:
+    application.sendall(b"%s\\n" * 100)
+"""
+
+
+@pytest.mark.parametrize("line", ["assigned 0", "taken"])
+def test_an_application_that_reports_without_end_is_a_failure(
+    line: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groupcheck.properties.clients.consumer.MAX_LINES", 300)
+    monkeypatch.setattr("groupcheck.properties.clients.consumer.END_S", 0.1)
+    found = failure(STARTED + REPORTS % line, ClientInput(SUBSCRIBE))
+    assert found == "it reported more than 300 events in one step"
+
+
+def test_a_line_without_the_partitions_that_it_has_to_name_is_a_failure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("groupcheck.properties.clients.consumer.END_S", 0.1)
+    reports = 'application.recv(100); application.sendall(b"assigned x\\n"); time.sleep(60)'
+    found = failure(STARTED + reports, ClientInput(SUBSCRIBE))
+    assert found == "a line without partitions: b'x'"
+
+
+@pytest.mark.parametrize(
+    ("does", "reason"),
+    [
+        ("os.kill(os.getpid(), 9)", "its process was killed by signal SIGKILL"),
+        ("while True: print('x' * 100)", "a line after its version: b'xxx"),
+    ],
+)
+def test_a_program_that_is_killed_or_floods_its_output_is_a_failure(
+    does: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("groupcheck.properties.clients.consumer.END_S", 0.1)
+    found = failure(f"{STARTED}application.recv(100)\n{does}", ClientInput(SUBSCRIBE))
+    assert found.startswith(reason)
 
 
 def test_bytes_that_are_no_request_are_a_failure() -> None:

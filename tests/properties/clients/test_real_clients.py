@@ -13,7 +13,11 @@ JOBS = 8
 LONGER = 4  # than usual, as other tests run beside
 
 
-CASES = [("kafka-clients:4.1", "cooperative-static"), ("kafka-clients:2.7", "eager")]
+CASES = [
+    ("kafka-clients:4.1", "cooperative-static"),
+    ("kafka-clients:4.1", "automatic"),
+    ("kafka-clients:2.7", "automatic"),
+]
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,20 @@ def test_a_saved_sequence_shows_the_finding_again(tmp_path: Path) -> None:
     assert conforming.findings == []
 
 
+def test_a_client_without_automatic_commits_is_led_on_as_if_they_were_answered() -> None:
+    class Without(BuiltinClient):
+        def start(self, settings: Settings) -> BuiltinConsumer:
+            return super().start(settings._replace(auto_commit=False))
+
+    result = run(Without("4.1"), "automatic")
+    assert {finding.words for finding in result.findings} >= {
+        "no OffsetCommit",
+        "no OffsetCommit; onPartitionsRevoked; JoinGroup",
+        "no OffsetCommit; onPartitionsRevoked; LeaveGroup",
+    }
+    assert result.same > result.transitions / 2
+
+
 @pytest.mark.parametrize("text", ["", "{}", '{"version":1}', "\xff", '{"version":"4.1"}'])
 def test_a_file_without_a_sequence_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "file").write_text(text, encoding="latin-1")
