@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +12,7 @@ from groupcheck.cli.options import add_port_help, add_shared, add_verbose
 from groupcheck.cli.output import Stopwatch, print_text, save
 
 if TYPE_CHECKING:
+    from groupcheck.properties.histories.group_states import GroupStates
     from groupcheck.properties.histories.recorded_tests import PortChecked
     from groupcheck.properties.histories.recording_file import Recorded
     from groupcheck.reports.command_records import Replayed
@@ -40,7 +41,7 @@ or of recorded tests (verify --record), test by test.
         "port", metavar="PORT", nargs="?", help="the coordinator, in a form listed below"
     )
     add_shared(command, "save")
-    add_verbose(command, "each step, or each group of a recording")
+    add_verbose(command, "each step, or each group of a recording with its states")
     command.add_argument(
         "--raw",
         action="store_true",
@@ -144,10 +145,12 @@ def _check_recording(path: Path) -> tuple[Replayed, list[str]]:
     """Check what a server recorded: the result, and a line for each group."""
     from groupcheck.model.bodies import shown
     from groupcheck.properties.histories.checker import check_groups, load
+    from groupcheck.properties.histories.group_states import GroupStates
     from groupcheck.reports.command_records import Replayed
 
     recorded = load(path)
-    checked = check_groups(recorded)
+    states = [GroupStates() for _ in recorded]
+    checked = check_groups(recorded, states)
     trace, profile = str(path), recorded[0].profile
     done = Replayed(
         trace,
@@ -159,17 +162,19 @@ def _check_recording(path: Path) -> tuple[Replayed, list[str]]:
         f"group {shown(checked.group_id)}",
         checked.cut,
     )
-    return done, [_group(each) for each in recorded]
+    return done, [line for each in zip(recorded, states, strict=True) for line in _group(*each)]
 
 
-def _group(recorded: Recorded) -> str:
-    """How much was recorded of a group."""
+def _group(recorded: Recorded, states: GroupStates) -> Iterator[str]:
+    """How much was recorded of a group, and its states."""
     from groupcheck.model.bodies import shown
     from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
-    from groupcheck.reports.formatting import bounded, counted
+    from groupcheck.reports.formatting import bounded, counted, duration
 
     steps = counted(recorded.steps, "step")
     kafka = EVERY_PROFILE[recorded.profile].kafka
-    return bounded(
+    yield bounded(
         f"recorded   {steps} of group {shown(recorded.group_id)}, checked against {kafka}"
     )
+    for at_ms, state, generation in states.phases:
+        yield f"           at {duration(at_ms)}: {state}, generation {generation}"

@@ -120,8 +120,11 @@ class Replay(HistoryReplay, Observer):
         if isinstance(checker, MidStreamChecker) and self._since is None and checker.ever:
             self._since = exchange.events[-1] if exchange.events else 0
 
-    def on_step(self, before: list[Coordinator], exchange: Exchange) -> None:
+    def on_step(
+        self, before: list[Coordinator], after: list[Coordinator], exchange: Exchange
+    ) -> None:
         """Count a checked exchange."""
+        del after
         checker = self.checker.checker
         self.observed.step(before, checker.run.oracle, exchange.given, exchange.at_ms)
         checker.discard_exchanges(MOST_EXCHANGES)

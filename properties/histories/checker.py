@@ -8,7 +8,8 @@ group, so each group is checked separately.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from itertools import zip_longest
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -58,12 +59,17 @@ def load(path: Path) -> list[Recorded]:
         return read(file, str(path))
 
 
-def check_groups(recordings: list[Recorded]) -> GroupsChecked:
-    """Check the recorded events of each group, up to the first finding."""
+def check_groups(recordings: list[Recorded], observers: Iterable[Observer] = ()) -> GroupsChecked:
+    """Check the recorded events of each group, up to the first finding.
+
+    Args:
+        recordings: of each group.
+        observers: that of each group.
+    """
     steps = 0
     cut = []
-    for each in recordings:
-        checker = check_group(each)
+    for each, observer in zip_longest(recordings, observers):
+        checker = check_group(each, observer)
         if checker is None:
             cut.append(f"group {shown(each.group_id)}: {BEFORE}")
             continue
@@ -84,11 +90,11 @@ def check_text(text: str) -> GroupsChecked:
     return check_groups(read(text.encode().splitlines(keepends=True), "recording"))
 
 
-def check_group(recorded: Recorded) -> GroupChecker | None:
+def check_group(recorded: Recorded, observer: Observer | None = None) -> GroupChecker | None:
     """The checker of a group after all its events; None if the group existed before."""
     if recorded.before:
         return None
-    checker = GroupChecker(recorded.events[0])
+    checker = GroupChecker(recorded.events[0], observer)
     for event in recorded.events:
         checker.take(event)
     checker.finish()
@@ -123,8 +129,10 @@ class Observer:
     def on_responses(self, exchange: Exchange) -> None:
         """The model allows an exchange, or the state of the group is unknown."""
 
-    def on_step(self, before: list[Coordinator], exchange: Exchange) -> None:
-        """The model allows an exchange, from these states."""
+    def on_step(
+        self, before: list[Coordinator], after: list[Coordinator], exchange: Exchange
+    ) -> None:
+        """The model allows an exchange, from these states to those."""
 
     def on_gap(self) -> None:
         """Events are missing."""
@@ -302,7 +310,7 @@ class GroupChecker:
         if checker.checked and before:
             self.steps += 1
             self.accepted += len(exchange.events)
-            self._observer.on_step(before, exchange)
+            self._observer.on_step(before, checker.run.oracle.states, exchange)
 
     def _found(self, found: FoundError) -> None:
         if self.rejected is None:

@@ -60,6 +60,8 @@ class KafkaPython:
         from kafka.structs import OffsetAndMetadata  # noqa: PLC0415
 
         self._of: Any = lambda offset: OffsetAndMetadata(offset, "", -1)
+        # A join that ends between two polls is done again. A poll also ends with the first record.
+        self._poll_ms = settings.pop("poll_ms", int(POLL_S * 1000))
         self._consumer = kafka.KafkaConsumer(
             bootstrap_servers=address,
             group_id=group,
@@ -68,12 +70,12 @@ class KafkaPython:
             metadata_max_age_ms=1_000,
             **settings,
         )
+        self._consumer.subscribe([topic])
         # Otherwise it may become the leader before it has the topic's partitions.
         self._consumer.partitions_for_topic(topic)
-        self._consumer.subscribe([topic])
 
     def poll(self) -> None:
-        self._consumer.poll(int(POLL_S * 1000))
+        self._consumer.poll(self._poll_ms)
 
     def assigned(self) -> list[int]:
         return [p.partition for p in self._consumer.assignment()]

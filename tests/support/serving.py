@@ -112,11 +112,17 @@ def connected_to(port: int) -> Iterator[Wire]:
 
 @contextmanager
 def checked_session(
-    directory: Path, profile: str, *topics: tuple[str, int], data_dir: Path | None = None
+    directory: Path,
+    profile: str,
+    *topics: tuple[str, int],
+    data_dir: Path | None = None,
+    config: Sequence[str] = QUICK,
 ) -> Iterator[Served]:
     """A server whose recorded session the model has to accept at the end, without failures."""
     record = directory / "session.jsonl"
-    with Served(*topics, record=record, profile=profile, data_dir=data_dir) as server:
+    with Served(
+        *topics, config=config, record=record, profile=profile, data_dir=data_dir
+    ) as server:
         yield server
     checked = server.checked()
     if checked.finding is not None:

@@ -20,6 +20,7 @@ from groupcheck.implementation.server.recording import Recording
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import Request, RequestBody
 from groupcheck.properties.histories.checker import check_groups, load
+from groupcheck.properties.histories.group_states import GroupStates
 from groupcheck.properties.sequence import MalformedTraceError
 from groupcheck.reports.finding_text import text_of
 from support.serving import Served, Wire
@@ -89,6 +90,21 @@ def test_the_recording_of_a_server_with_several_groups_is_accepted(
     assert main(["replay", str(session)]) == 0
     result = f"{checked.steps:,} steps of 4 groups, each answered as Kafka would\n"
     assert capsys.readouterr().out == result
+
+
+def test_the_states_of_a_group_are_observed_in_order_each_once(session: Path) -> None:
+    recorded = load(session)
+    observers = [GroupStates() for _ in recorded]
+    check_groups(recorded, observers)
+    groups = {each.group_id: seen.phases for each, seen in zip(recorded, observers, strict=True)}
+    assert [phase[1:] for phase in groups["one"]] == [
+        ("CompletingRebalance", 1),
+        ("Stable", 1),
+        ("Empty", 2),
+    ]
+    assert groups["three"] == []
+    times = [phase.at_ms for phase in groups["one"]]
+    assert times == sorted(times)
 
 
 def test_each_session_of_a_file_is_checked_on_its_own(session: Path, tmp_path: Path) -> None:
