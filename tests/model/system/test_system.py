@@ -11,10 +11,9 @@ from typing import Final
 import pytest
 
 from groupcheck.model.client import ASSIGNED, LOST, REVOKED
-from groupcheck.model.engine.checking import violations
+from groupcheck.model.engine.checking import Property, violations
 from groupcheck.model.engine.edits import ReplaceEffects, edited
 from groupcheck.model.engine.exploration import StateSpace, Transition, explore
-from groupcheck.model.engine.specification import Invariant, LeadsTo
 from groupcheck.model.member import specification as members
 from groupcheck.model.system import network, specification
 from groupcheck.model.system.promises import (
@@ -26,6 +25,7 @@ from groupcheck.model.system.promises import (
 )
 from groupcheck.model.system.specification import WholeSystem
 from groupcheck.model.system.state import System
+from support.rebalances import SCENARIOS, Phases
 
 # States, transitions and generations.
 SMALL: Final = {
@@ -83,7 +83,7 @@ def test_without_faults_no_partition_has_two_owners_at_any_time() -> None:
         assert violations(explored(instance), [ONE_OWNER_AT_ANY_TIME]) == []
 
 
-def broken(instance: WholeSystem) -> list[Invariant | LeadsTo]:
+def broken(instance: WholeSystem) -> list[Property]:
     """The promises that do not hold, when it is explored with the rules of this test."""
     return [each.property for each in violations(explore(instance), PROMISES)]
 
@@ -113,19 +113,6 @@ def test_a_consumer_that_does_not_rejoin_leaves_partitions_without_an_owner(
     edit = ReplaceEffects("heartbeat/rebalancing", ())
     monkeypatch.setitem(members.VERSIONS, "4.1", edited(members.VERSIONS["4.1"], [edit]))
     assert broken(WholeSystem("4.1", 2)) == [ALL_OWNED]
-
-
-# The scenarios of three consumers in article 002: the states of the group, and how often each
-# consumer has been assigned partitions and has lost them again, in the order of the consumers.
-Phases = tuple[tuple[str, int], ...]
-FIRST: Final = (("Empty", 0), ("CompletingRebalance", 1))
-SECOND: Final = (("PreparingRebalance", 1), ("CompletingRebalance", 2), ("Stable", 2))
-THIRD: Final = (("PreparingRebalance", 2), ("CompletingRebalance", 3), ("Stable", 3))
-SCENARIOS: Final = {
-    "one rebalance": ((*FIRST, *SECOND), [(1, 0), (1, 0), (1, 0)]),
-    "two rebalances": ((*FIRST, ("Stable", 1), *SECOND), [(2, 1), (1, 0), (1, 0)]),
-    "three rebalances": ((*FIRST, ("Stable", 1), *SECOND, *THIRD), [(3, 2), (2, 1), (1, 0)]),
-}
 
 
 @pytest.mark.slow

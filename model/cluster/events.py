@@ -1,0 +1,418 @@
+"""The controller events about brokers, topics and leaders."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from groupcheck.model.brokers import Partition
+from groupcheck.model.cluster.deletion import (
+    delete_request,
+    fail_deletion,
+    forget_topic,
+    replicas_of,
+    resume_deletions,
+    resume_for,
+)
+from groupcheck.model.cluster.machines import (
+    elect_offline,
+    move_partitions,
+    move_replicas,
+)
+from groupcheck.model.cluster.sources import KC, ZK, at
+from groupcheck.model.cluster.state import Event, PartitionPhase, ReplicaPhase, Session
+from groupcheck.model.cluster.step import (
+    ClusterStep,
+    answer_asking,
+    asked_in_vain,
+    asking,
+    does,
+    existing,
+    inform,
+    replaced,
+    tries,
+    unsent,
+    when,
+)
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, rule, table
+
+ACTIVE: Final = when("it is not the controller", lambda s, _: s.me.controller is None)
+
+
+def _ignored(name: str, line: int) -> Rule:
+    return rule(name, "the broker is not the controller", at(KC, line), ACTIVE)
+
+
+# Brokers that come and go
+
+Brokers = list[int]
+
+
+def _changes(step: ClusterStep) -> tuple[Brokers, Brokers, Brokers]:
+    """The brokers that are new, that have registered again, and that are gone."""
+    pairs = list(enumerate(zip(step.state.nodes.brokers, step.controller.live, strict=True), 1))
+    new = [number for number, (now, known) in pairs if now and not known]
+    bounced = [number for number, (now, known) in pairs if now and known and now > known]
+    dead = [number for number, (now, known) in pairs if known and not now]
+    return new, bounced, dead
+
+
+def _connect(step: ClusterStep, numbers: Brokers) -> None:
+    """Close the connections to brokers that are gone or have registered again."""
+    channels = step.controller.channels
+    ended = [channels[number - 1] for number in numbers]
+    for number in numbers:
+        step.control(channels=replaced(step.controller.channels, number - 1, ()))
+    unsent(step, ended)
+
+
+def _add_live(step: ClusterStep, numbers: Brokers) -> None:
+    for number in numbers:
+        live = replaced(step.controller.live, number - 1, step.state.nodes.brokers[number - 1])
+        step.control(live=live)
+
+
+def _remove_live(step: ClusterStep, numbers: Brokers) -> None:
+    for number in numbers:
+        step.control(live=replaced(step.controller.live, number - 1, 0))
+
+
+def _replicas_on(step: ClusterStep, numbers: Brokers) -> list[tuple[int, int]]:
+    everything = range(len(step.controller.topics))
+    return [each for each in replicas_of(step, everything) if each[1] in numbers]
+
+
+def _has_leader(step: ClusterStep) -> list[int]:
+    return step.topics_where(lambda topic: topic.leadership is not None and not topic.queued)
+
+
+def _on_startup(step: ClusterStep, numbers: Brokers) -> None:
+    """`onBrokerStartup`. UpdateMetadata to the other brokers has no topics."""
+    inform(step, numbers, _has_leader(step))
+    replicas = _replicas_on(step, numbers)
+    move_replicas(step, replicas, ReplicaPhase.ONLINE)
+    elect_offline(step)
+    resume_for(step, {topic for topic, _ in replicas})
+
+
+def _on_failure(step: ClusterStep, numbers: Brokers) -> None:
+    """`onReplicasBecomeOffline`."""
+    replicas = _replicas_on(step, numbers)
+    deleted = [each for each in replicas if step.topic(each[0]).queued]
+    offline = step.topics_where(
+        lambda topic: (
+            topic.leadership is not None
+            and not topic.queued
+            and not step.is_live(topic.leadership.leader)
+        )
+    )
+    move_partitions(step, offline, PartitionPhase.OFFLINE)
+    elect_offline(step)
+    others = [each for each in replicas if each not in deleted]
+    move_replicas(step, others, ReplicaPhase.OFFLINE)
+    fail_deletion(step, deleted)
+
+
+def _new(step: ClusterStep, event: Event) -> None:
+    new = event.topics
+    _add_live(step, list(new))
+    _on_startup(step, list(new))
+
+
+def _bounced(step: ClusterStep, event: Event) -> None:
+    again = list(event.topics)
+    _remove_live(step, again)
+    _on_failure(step, again)
+    _add_live(step, again)
+    _on_startup(step, again)
+
+
+def _dead(step: ClusterStep, event: Event) -> None:
+    _remove_live(step, list(event.topics))
+    _on_failure(step, list(event.topics))
+
+
+def _some(words: str) -> Guard:
+    return when(words, lambda _, event: bool(event.topics))
+
+
+_START: Final = (
+    "send LeaderAndIsr to their replicas; elect leaders for new and offline partitions; go on with "
+    "the deletion of their topics"
+)
+_FAIL: Final = (
+    "elect leaders for the partitions that they led; take their replicas out of ISRs; halt the "
+    "deletion of their topics"
+)
+NEW: Final = table(
+    "new-brokers",
+    "brokers",
+    rule(
+        "brokers/new",
+        "brokers have registered",
+        at(KC, 1580),
+        _some("there are new brokers"),
+        does(_START, _new),
+    ),
+)
+BOUNCED: Final = table(
+    "bounced-brokers",
+    "brokers",
+    rule(
+        "brokers/bounced",
+        "brokers have registered again",
+        at(KC, 1590),
+        _some("there are brokers with a later registration"),
+        does(f"as for brokers that are gone, then as for new ones: {_FAIL}; {_START}", _bounced),
+    ),
+)
+DEAD: Final = table(
+    "dead-brokers",
+    "brokers",
+    rule(
+        "brokers/dead",
+        "brokers are gone",
+        at(KC, 1602),
+        _some("there are brokers whose registration is gone"),
+        does(_FAIL, _dead),
+    ),
+)
+
+
+def _change_brokers(step: ClusterStep, _event: Event) -> None:
+    new, bounced, dead = _changes(step)
+    _connect(step, [*bounced, *dead])
+    step.disconnected = dead  # new brokers are handled before dead ones are forgotten
+    for each, numbers in ((NEW, new), (BOUNCED, bounced), (DEAD, dead)):
+        tries("", each).apply(step, Event("BrokerChange", topics=tuple(numbers)))
+
+
+# Topics that are created and deleted
+
+
+def _change_topics(step: ClusterStep, _event: Event) -> None:
+    exist = step.state.nodes.topics
+    known = [topic.known for topic in step.controller.topics]
+    added = [t for t in range(len(exist)) if exist[t] and not known[t]]
+    for topic in (t for t in range(len(exist)) if known[t] and not exist[t]):
+        forget_topic(step, topic)
+    for topic in added:
+        step.set_topic(topic, known=True, assigned=step.settings.topics[topic])
+    if added:
+        move_partitions(step, added, PartitionPhase.NEW)
+        move_replicas(step, replicas_of(step, added), ReplicaPhase.NEW)
+        move_partitions(step, added, PartitionPhase.ONLINE)
+        move_replicas(step, replicas_of(step, added), ReplicaPhase.ONLINE)
+
+
+def _delete_topics(step: ClusterStep, _event: Event) -> None:
+    requested = [t for t, exists in enumerate(step.state.nodes.deletions) if exists]
+    unknown = [t for t in requested if not step.topic(t).known]
+    for topic in unknown:
+        delete_request(step, topic)
+    known = [t for t in requested if t not in unknown]
+    for topic in known:
+        step.set_topic(topic, queued=True)
+    if known:
+        resume_deletions(step)
+
+
+def _deleted(step: ClusterStep, event: Event) -> None:
+
+    replicas = [
+        (topic, event.broker)
+        for topic in event.topics
+        if step.topic(topic).queued and (topic, event.broker) in replicas_of(step, [topic])
+    ]
+    move_replicas(step, replicas, ReplicaPhase.DELETION_SUCCESSFUL)
+    resume_deletions(step)
+
+
+# Leaders and ISRs
+
+
+def _elect_preferred(step: ClusterStep, event: Event) -> None:
+    topics = [
+        topic
+        for topic in event.topics
+        if (known := step.topic(topic)).assigned
+        and not known.queued
+        and known.leadership is not None
+        and known.leadership.leader != known.assigned[0]
+    ]
+    move_partitions(step, topics, PartitionPhase.ONLINE, preferred=True)
+
+
+def _asked(event: Event) -> Partition:
+    return existing(event.partition)
+
+
+def _known(step: ClusterStep, event: Event) -> Partition | None:
+    return step.topic(event.topics[0]).leadership
+
+
+def _is_desired(step: ClusterStep, event: Event) -> bool:
+    asked, known = _asked(event), _known(step, event)
+    return known is not None and asked[:3] == known[:3]
+
+
+def _take_isr(step: ClusterStep, event: Event) -> None:
+    partition, replica = existing(_known(step, event)), asking(step, event)
+    if replica is not None and partition.version >= replica.version:
+        answer_asking(step, event, isr=partition.isr, version=partition.version, pending=False)
+
+
+def _write_isr(step: ClusterStep, event: Event) -> None:
+    asked, topic = _asked(event), event.topics[0]
+    changed = asked._replace(controller_epoch=step.controller.epoch, version=asked.version + 1)
+    step.node_at("partitions", topic, changed)
+    step.set_topic(topic, leadership=changed)
+
+
+def _is_old(step: ClusterStep, event: Event) -> bool:
+    # It exists: with this epoch, no other controller has deleted it.
+    node = existing(step.state.nodes.partitions[event.topics[0]])
+    return node.version != _asked(event).version
+
+
+_VAIN: Final = does("the leader asks again if it still needs to", asked_in_vain)
+_INFORM: Final = does(
+    "send UpdateMetadata to all", lambda s, event: inform(s, s.live(), event.topics)
+)
+_ALTER_ISR: Final = table(
+    "AlterIsrReceived",
+    "event",
+    rule(
+        "alter-isr/not-controller",
+        "the broker is not the controller",
+        at(KC, 2256),
+        ACTIVE,
+        _VAIN,
+    ),
+    rule(
+        "alter-isr/stale-broker",
+        "the leader is not live, or has registered again",
+        at(KC, 2268),
+        when(
+            "the registration is not the one that the controller knows",
+            lambda s, event: s.controller.live[event.broker - 1] != event.epoch,
+        ),
+        _VAIN,
+    ),
+    rule(
+        "alter-isr/unknown",
+        "the controller does not know a leader of the partition",
+        at(KC, 2294),
+        when("it knows no leader", lambda s, event: _known(s, event) is None),
+    ),
+    rule(
+        "alter-isr/fenced",
+        "the controller has elected another leader since",
+        at(KC, 2284),
+        when(
+            "the leader epoch is smaller than the one that it knows",
+            lambda s, event: _asked(event).leader_epoch < existing(_known(s, event)).leader_epoch,
+        ),
+        _INFORM,
+    ),
+    rule(
+        "alter-isr/desired",
+        "the partition has this ISR already",
+        at(KC, 2286),
+        when("leader, leader epoch and ISR are those that it knows", _is_desired),
+        does("the leader takes over ISR and version, unless it has a newer version", _take_isr),
+        _INFORM,
+    ),
+    rule(
+        "alter-isr/session-ended",
+        "ZooKeeper has ended the session of the controller",
+        at(ZK, 262),
+        when("its session has ended", lambda s, _: s.me.session != Session.LIVE),
+        _INFORM,
+    ),
+    rule(
+        "alter-isr/moved",
+        "another controller has been elected since",
+        at(KC, 2334),
+        when(
+            "/controller_epoch has another version than it expects",
+            lambda s, _: s.state.nodes.controller_epoch != s.controller.epoch,
+        ),
+        _VAIN,
+    ),
+    rule(
+        "alter-isr/version",
+        "the node has changed since",
+        at(KC, 2318),
+        when("the node has another version", _is_old),
+        _INFORM,
+    ),
+    rule(
+        "alter-isr/written",
+        "the leader asks for another ISR",
+        at(KC, 2302),
+        does("write the node, with the same leader epoch", _write_isr),
+        does("the leader takes over ISR and version, unless it has a newer version", _take_isr),
+        _INFORM,
+    ),
+)
+
+
+def _event(name: str, id_: str, words: str, line: int, *effects: Effect) -> Table:
+    return table(
+        name, "event", _ignored(f"{id_}-ignored", line), rule(id_, words, at(KC, line), *effects)
+    )
+
+
+EVENTS: Final[dict[str, Table]] = {
+    "BrokerChange": _event(
+        "BrokerChange",
+        "event/broker-change",
+        "/brokers/ids has changed",
+        1554,
+        does("watch and read it", lambda s, _: s.control(watches_brokers=True)),
+        does(
+            "close the connections to brokers that are gone or have registered again; handle new, "
+            "then returned, then dead brokers",
+            _change_brokers,
+        ),
+    ),
+    "TopicChange": _event(
+        "TopicChange",
+        "event/topic-change",
+        "/brokers/topics has changed",
+        1627,
+        does("watch and read it", lambda s, _: s.control(watches_topics=True)),
+        does("forget deleted topics; start partitions and replicas of new ones", _change_topics),
+    ),
+    "TopicDeletion": _event(
+        "TopicDeletion",
+        "event/topic-deletion",
+        "/admin/delete_topics has changed",
+        1702,
+        does("watch and read it", lambda s, _: s.control(watches_deletions=True)),
+        does(
+            "delete the requests for unknown topics; go on with the deletion of the others",
+            _delete_topics,
+        ),
+    ),
+    "TopicDeletionStopReplicaResponseReceived": _event(
+        "TopicDeletionStopReplicaResponseReceived",
+        "event/replica-deleted",
+        "a broker has deleted replicas",
+        1393,
+        does(
+            "move the replicas to ReplicaDeletionSuccessful; go on with deletions",
+            _deleted,
+        ),
+    ),
+    "ReplicaLeaderElection": _event(
+        "ReplicaLeaderElection",
+        "event/preferred-leader",
+        "the preferred leader is requested",
+        2127,
+        does("elect it, if it does not lead and the topic is not to be deleted", _elect_preferred),
+    ),
+    "AlterIsrReceived": _ALTER_ISR,
+}
+
+PARTS: Final = (NEW, BOUNCED, DEAD, *EVENTS.values())

@@ -1,0 +1,1 @@
+"""Compares a cluster with its specification."""
