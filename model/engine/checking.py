@@ -11,9 +11,7 @@ import networkx as nx
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.model.engine.lasso import MarkedStep, fair_cycle
-from groupcheck.model.engine.specification import Invariant, LeadsTo, StepInvariant
-
-Property = Invariant | StepInvariant | LeadsTo
+from groupcheck.model.engine.specification import Invariant, LeadsTo
 
 # A state, and whether the cause has come and the effect has not.
 Node = tuple[int, bool]
@@ -26,32 +24,19 @@ class Violation(NamedTuple):
     `cycle`, which can be repeated forever; an empty cycle means that no further step is taken.
     """
 
-    property: Property
+    property: Invariant | LeadsTo
     path: list[TransitionReference]
     cycle: list[TransitionReference]
 
 
-def violations(space: StateSpace, properties: Iterable[Property]) -> list[Violation]:
+def violations(space: StateSpace, properties: Iterable[Invariant | LeadsTo]) -> list[Violation]:
     """The properties that do not hold in a state space."""
     graph = StateGraph(space)
-    found = (_violation(graph, each) for each in properties)
+    found = (
+        _invariant(graph, each) if isinstance(each, Invariant) else _leads_to(graph, each)
+        for each in properties
+    )
     return [violation for violation in found if violation is not None]
-
-
-def _violation(graph: StateGraph, each: Property) -> Violation | None:
-    if isinstance(each, Invariant):
-        return _invariant(graph, each)
-    return _step(graph, each) if isinstance(each, StepInvariant) else _leads_to(graph, each)
-
-
-def _step(graph: StateGraph, invariant: StepInvariant) -> Violation | None:
-    nodes = graph.space.nodes
-    for source, edges in enumerate(graph.space.edges):  # breadth first, so the first is a nearest
-        for index, edge in enumerate(edges):
-            if not invariant.holds(nodes[source], edge.given, nodes[edge.target]):
-                last = TransitionReference(source, index)
-                return Violation(invariant, [*graph.path(source), last], [])
-    return None
 
 
 def _invariant(graph: StateGraph, invariant: Invariant) -> Violation | None:

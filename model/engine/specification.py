@@ -70,13 +70,6 @@ class Invariant(NamedTuple):
     holds: Callable[[State], bool]
 
 
-class StepInvariant(NamedTuple):
-    """A property of every transition: of the state before, the input, and the state after."""
-
-    words: str
-    holds: Callable[[State, Input, State], bool]
-
-
 class LeadsTo(NamedTuple):
     """A temporal property: every state with `cause` is followed by a state with `effect`.
 

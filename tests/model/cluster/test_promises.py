@@ -10,10 +10,10 @@ import pytest
 
 from groupcheck.model.brokers import CLAIM, HANDLE, MOVE, NOBODY, START, ClusterInput
 from groupcheck.model.cluster import promises
+from groupcheck.model.cluster.checking import Property, Violation, violations
 from groupcheck.model.cluster.specification import RULES, Brokers, instances
 from groupcheck.model.cluster.state import Cluster, Role, Settings
 from groupcheck.model.cluster.step import ClusterStep, existing
-from groupcheck.model.engine.checking import Property, Violation, violations
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.rules import Effect, Version, VersionRule
 
