@@ -11,6 +11,7 @@ from groupcheck.model.cluster.state import PartitionPhase, ReplicaPhase
 from groupcheck.model.cluster.step import (
     About,
     ClusterStep,
+    EventFailedError,
     does,
     fire_children,
     inform,
@@ -74,9 +75,25 @@ _NOT_STARTED: Final = when(
     "no replica is in ReplicaDeletionStarted", lambda s, about: not _started(s, about)
 )
 
+
+def _has_unknown_replica(step: ClusterStep, about: About) -> bool:
+    return bool(_in_phase(step, [about.topic], ReplicaPhase.NON_EXISTENT))
+
+
+def _fail(_step: ClusterStep, _about: About) -> None:
+    raise EventFailedError
+
+
 PROGRESS: Final = table(
     "deletion-progress",
     "deletion",
+    rule(
+        "deletion/unknown-replica",
+        "the replica state machine was stuck when the topic was created",
+        at(TDM, 328),
+        when("a replica has no phase", _has_unknown_replica),
+        does("throw NoSuchElementException, which ends the event", _fail),
+    ),
     rule(
         "deletion/complete",
         "every replica of the topic is deleted",
@@ -130,6 +147,7 @@ def resume_deletions(step: ClusterStep) -> None:
 
     Raises:
         MovedError: another controller has been elected since.
+        EventFailedError: a replica is unknown, or the session has ended.
     """
     retried, begun = [], []
     for topic in step.topics_where(lambda each: each.queued):

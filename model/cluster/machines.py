@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final, TypeVar
 
 from groupcheck.model.brokers import NO_LEADER, Partition
 from groupcheck.model.cluster.sources import PSM, RSM, ZK, at
@@ -12,8 +12,8 @@ from groupcheck.model.cluster.step import (
     About,
     Batch,
     ClusterStep,
+    EventFailedError,
     MovedError,
-    SessionEndedError,
     add_leader_and_isr,
     add_metadata,
     add_stop,
@@ -25,6 +25,8 @@ from groupcheck.model.cluster.step import (
     write,
 )
 from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, single, table
+
+P = TypeVar("P", ReplicaPhase, PartitionPhase)
 
 # The phases from which a change is valid; any other change is logged, and nothing happens.
 # ReplicaStateMachine.scala:453 and PartitionStateMachine.scala:552.
@@ -86,10 +88,11 @@ def check_epoch(step: ClusterStep) -> None:
 
     Raises:
         MovedError: another controller has been elected since.
-        SessionEndedError: ZooKeeper has ended the session of the controller.
+        EventFailedError: ZooKeeper has ended the session of the controller:
+            SessionExpiredException.
     """
     if step.me.session != Session.LIVE:
-        raise SessionEndedError
+        raise EventFailedError
     decide(step, FENCED, None)
 
 
@@ -112,8 +115,12 @@ def _is(*phases: ReplicaPhase) -> Guard:
     return guard._replace(states=frozenset(phases))
 
 
+def _becomes_words(phase: ReplicaPhase | PartitionPhase) -> str:
+    return f"it becomes {phase}"
+
+
 def _becomes(phase: ReplicaPhase) -> Effect:
-    return does(f"it becomes {phase}", lambda s, about: _set_phase(s, about, phase))
+    return does(_becomes_words(phase), lambda s, about: _set_phase(s, about, phase))
 
 
 def _valid(target: ReplicaPhase) -> Guard:
@@ -155,7 +162,6 @@ def _forget(step: ClusterStep, about: About) -> None:
     topic = step.topic(about.topic)
     assigned = tuple(each for each in topic.assigned if each != about.broker)
     step.set_topic(about.topic, assigned=assigned)
-    _set_phase(step, about, ReplicaPhase.NON_EXISTENT)
 
 
 STOP: Final = does(
@@ -336,6 +342,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
             at(RSM, 273),
             _valid(ReplicaPhase.NON_EXISTENT),
             does("remove it from the assignment that the controller knows", _forget),
+            _becomes(ReplicaPhase.NON_EXISTENT),
         ),
     ),
 }
@@ -389,7 +396,7 @@ def _partition_is(*phases: PartitionPhase) -> Guard:
 
 
 def _partition_becomes(phase: PartitionPhase) -> Effect:
-    return does(f"it becomes {phase}", lambda s, about: s.set_topic(about.topic, phase=phase))
+    return does(_becomes_words(phase), lambda s, about: s.set_topic(about.topic, phase=phase))
 
 
 def _live_replicas(step: ClusterStep, topic: int) -> tuple[int, ...]:
@@ -578,3 +585,12 @@ def elect_offline(step: ClusterStep) -> None:
 
 
 PARTS: Final = (FENCED, STUCK, *REPLICA.values(), *PARTITION.values())
+
+
+def changes(tables: Mapping[P, Table]) -> Iterator[tuple[P, P, str]]:
+    """The valid changes of a state machine: the phase before, the phase after, and the rule."""
+    for target, each in tables.items():
+        for one in each.rules:
+            if any(effect.words == _becomes_words(target) for effect in one.effects):
+                before = frozenset(tables).intersection(*(g.states for g in one.guards if g.states))
+                yield from ((phase, target, one.id) for phase in tables if phase in before)

@@ -55,8 +55,8 @@ from groupcheck.model.cluster.state import (
 )
 from groupcheck.model.cluster.step import (
     ClusterStep,
+    EventFailedError,
     MovedError,
-    SessionEndedError,
     existing,
     replaced,
     when,
@@ -150,8 +150,8 @@ def _until_moved(step: ClusterStep, each: Table, subject: Any) -> None:  # noqa:
         decide(step, each, subject)
     except MovedError:
         elections.moved(step)
-    except SessionEndedError:
-        return  # the event has failed, with what it has done so far
+    except EventFailedError:
+        return
 
 
 def _deliver(step: ClusterStep, given: ClusterInput) -> None:

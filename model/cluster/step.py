@@ -48,8 +48,8 @@ class MovedError(Exception):
     """ControllerMovedException: a write expects an older version of `/controller_epoch`."""
 
 
-class SessionEndedError(Exception):
-    """SessionExpiredException: ZooKeeper has ended the session of a broker that writes."""
+class EventFailedError(Exception):
+    """An exception ends an event, with what it has done so far, and Kafka logs it."""
 
 
 class Batch:

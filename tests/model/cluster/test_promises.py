@@ -59,6 +59,7 @@ RARE: Final = {
     "alter-isr/unknown",
     "alter-isr/version",
     "coordinator/already-loading",
+    "deletion/unknown-replica",
     "environment/commit",
     "event/preferred-leader-ignored",
     "offsets/forgotten",
