@@ -68,7 +68,7 @@ def _settle(instance: Brokers, states: Iterable[Cluster]) -> frozenset[Cluster]:
     ends = set()
     while left:
         state = left.pop()
-        going_on = list(_going_on(instance, state))
+        going_on = list(goes_on(instance, state))
         if not going_on:
             ends.add(state)
         for given in going_on:
@@ -82,7 +82,8 @@ def _settle(instance: Brokers, states: Iterable[Cluster]) -> frozenset[Cluster]:
     return frozenset(ends)
 
 
-def _going_on(instance: Brokers, state: Cluster) -> Iterator[ClusterInput]:
+def goes_on(instance: Brokers, state: Cluster) -> Iterator[ClusterInput]:
+    """What a cluster does by itself in a state."""
     for given in instance.inputs(state):
         if given.name in _GOES_ON or (given.name == SHRINK and not fetches(state, given)):
             yield given
