@@ -11,6 +11,8 @@ from groupcheck.model.classic.profiles import PARTS, PROFILES
 from groupcheck.model.classic.rules.rebalance import EMPTY_IS_DEAD
 from groupcheck.model.classic.sources import link
 from groupcheck.model.classic.step import Profile
+from groupcheck.model.cluster import sources as cluster_sources
+from groupcheck.model.cluster import specification as cluster
 from groupcheck.model.engine.rules import (
     Behaviour,
     Effect,
@@ -310,6 +312,18 @@ time.
 """
 
 
+CLUSTER_HEAD: Final = """\
+# The rules of a cluster
+
+Every rule of the specification of a cluster of Kafka 2.7 with ZooKeeper: what operators and faults
+do, the election of a controller, controller events, the state machines of partitions and replicas,
+the deletion of topics, requests at brokers, and the coordinator of groups. Its structure is that of
+[the rules of the group](rules.md): the first rule of a table whose conditions all hold is applied.
+
+[The cluster](cluster.md) explains what is modelled, and which promises the rules break. The PlusCal
+text `model/cluster/Cluster.tla` has the same ids, and TLC applies the same rules in the same
+states. The command `PYTHONPATH=tests python tests/support/reference.py` generates this page.
+"""
 CLIENT_HEAD: Final = """\
 # The rules of a consumer
 
@@ -351,6 +365,16 @@ def client_page() -> str:
     """The rules of a consumer, of both versions, in Markdown."""
     book = Book(specification.PARTS, tuple(specification.VERSIONS), sources.link)
     return "\n".join([CLIENT_HEAD, *_areas(book)])
+
+
+def cluster_page() -> str:
+    """The rules of a cluster, in Markdown."""
+
+    def cited(_version: str, source: str) -> str:
+        return cluster_sources.link(source)
+
+    book = Book(cluster.PARTS, (cluster_sources.VERSION,), cited)
+    return "\n".join([CLUSTER_HEAD, *_areas(book)])
 
 
 def _areas(book: Book) -> Iterator[str]:

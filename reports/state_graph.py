@@ -103,9 +103,13 @@ def element(arrows: Iterable[GraphArrow], title: str) -> Element:
 
 
 def _places(arrows: list[GraphArrow]) -> dict[str, complex]:
-    """The position of each state: on an ellipse, clockwise in the order of a group's lifecycle."""
+    """The position of each state: on an ellipse, clockwise.
+
+    States of a group are in the order of its lifecycle, others in the order of the arrows.
+    """
     present = {name for arrow in arrows for name in arrow[:2]}
-    names = [name for name in ORDER if name in present]
+    others = dict.fromkeys(name for arrow in arrows for name in arrow[:2] if name not in ORDER)
+    names = [*(name for name in ORDER if name in present), *others]
     across, down = WIDE / 2 - 110, HIGH / 2 - 40
     turns = {name: 2 * math.pi * place / len(names) for place, name in enumerate(names)}
     return {

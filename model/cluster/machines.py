@@ -590,7 +590,11 @@ PARTS: Final = (FENCED, STUCK, *REPLICA.values(), *PARTITION.values())
 def changes(tables: Mapping[P, Table]) -> Iterator[tuple[P, P, str]]:
     """The valid changes of a state machine: the phase before, the phase after, and the rule."""
     for target, each in tables.items():
+        left = set(tables)  # the phases that no earlier rule has taken
         for one in each.rules:
+            of_phase = [guard.states for guard in one.guards if guard.states]
+            before = left.intersection(*of_phase)
+            if len(of_phase) == len(one.guards):
+                left -= before
             if any(effect.words == _becomes_words(target) for effect in one.effects):
-                before = frozenset(tables).intersection(*(g.states for g in one.guards if g.states))
                 yield from ((phase, target, one.id) for phase in tables if phase in before)

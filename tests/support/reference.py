@@ -19,7 +19,7 @@ from groupcheck.properties.ports import python
 from groupcheck.properties.temporal import liveness, safety
 from groupcheck.properties.temporal.known_violations import KNOWN_VIOLATIONS
 from groupcheck.properties.temporal.property import Property
-from groupcheck.reports import rules
+from groupcheck.reports import cluster_pictures, rules
 from groupcheck.reports.record_file import schema
 from support.marked_tests import ROOT, differences_page, kafka_tests_page
 
@@ -252,6 +252,10 @@ PAGES: Final = {
     DOCS / "kafka-tests.md": kafka_tests_page,
     DOCS / "rules.md": rules.page,
     DOCS / "client-rules.md": rules.client_page,
+    DOCS / "cluster-rules.md": rules.cluster_page,
+    DOCS / "cluster-brokers.svg": cluster_pictures.brokers,
+    DOCS / "cluster-partitions.svg": cluster_pictures.partitions,
+    DOCS / "cluster-replicas.svg": cluster_pictures.replicas,
     DOCS / "properties.md": properties,
     DOCS / "result-schema.md": result,
     DOCS / "python-api.md": python_api,

@@ -16,7 +16,7 @@ from groupcheck.implementation.core.profiles import PROFILES
 from support import java_consumers
 from support.client_processes import LIBRARIES, Consumer, Group, eventually, group
 from support.economy import slow_if
-from support.gate import Gate
+from support.held_requests import HeldRequests
 from support.needs import needs_client
 from support.rebalances import SCENARIOS, Phases
 from support.serving import QUICK, Served, checked_session
@@ -100,7 +100,7 @@ class Stage:
     """Three consumers, their group, and the network between them."""
 
     def __init__(self, served: Served, consumers: Running) -> None:
-        self.gate = Gate(served)
+        self.requests = HeldRequests(served)
         self.consumers = consumers
         self._served = served
         self._topics = java_consumers.Topics(served.address)
@@ -112,18 +112,18 @@ class Stage:
 
     def start(self, *names: str) -> None:
         """Start consumers, whose first JoinGroup comes when all of them have sent theirs."""
-        self.gate.hold("JoinGroup", *names)
+        self.requests.hold("JoinGroup", *names)
         for name in names:
             self.consumers.start(name)
         self.wait_for_request("JoinGroup", *names)
 
     def wait_for_request(self, api: str, *names: str) -> None:
-        eventually(lambda: self.gate.holds(api, *names), lambda: self.gate.held)
+        eventually(lambda: self.requests.holds(api, *names), lambda: self.requests.held)
 
     def join(self, *names: str, members: int) -> None:
         """Let consumers join one by one, until the group has so many members."""
         for number, name in enumerate(names, members - len(names) + 1):
-            self.gate.release("JoinGroup", name)
+            self.requests.release("JoinGroup", name)
             self.wait_for(members=number)
 
     def wait_for(self, state: str = "", members: int = 0) -> None:
@@ -149,12 +149,12 @@ class Stage:
 
     def close(self) -> None:
         """Let all consumers leave at the same time."""
-        self.gate.hold("LeaveGroup", *NAMES)
+        self.requests.hold("LeaveGroup", *NAMES)
         with ThreadPoolExecutor(len(NAMES)) as threads:
             closed = threads.map(self.consumers.close, NAMES)
-            while not self.gate.holds("LeaveGroup", *NAMES):
+            while not self.requests.holds("LeaveGroup", *NAMES):
                 self._produce()
-            self.gate.release("LeaveGroup", *NAMES)
+            self.requests.release("LeaveGroup", *NAMES)
             list(closed)
         self.wait_for("Empty")
 
@@ -162,11 +162,11 @@ class Stage:
 def one_rebalance(stage: Stage) -> None:
     """The first is the leader and still assigns partitions when the others join."""
     stage.start(*NAMES)
-    stage.gate.hold("SyncGroup", "a")
+    stage.requests.hold("SyncGroup", "a")
     stage.join("a", members=1)
     stage.wait_for_request("SyncGroup", "a")
     stage.join("b", "c", members=3)
-    stage.gate.release("SyncGroup", "a")
+    stage.requests.release("SyncGroup", "a")
     stage.wait_for_assignments(*NAMES)
 
 
@@ -176,9 +176,9 @@ def two_rebalances(stage: Stage) -> None:
     stage.join("a", members=1)
     stage.wait_for_assignments("a")
     stage.start("b", "c")
-    stage.gate.hold("JoinGroup", "a")
+    stage.requests.hold("JoinGroup", "a")
     stage.join("b", "c", members=3)
-    stage.gate.release("JoinGroup", "a")
+    stage.requests.release("JoinGroup", "a")
     stage.wait_for_assignments(*NAMES)
 
 
@@ -254,7 +254,7 @@ def test_three_consumers_within_the_initial_delay_have_one_join_phase(
     delay = f"group.initial.rebalance.delay.ms={DELAY_MS}"
     with staged(tmp_path, "kafka-python", profile, [delay]) as stage:
         stage.start(*NAMES)
-        stage.gate.release("JoinGroup", *NAMES)
+        stage.requests.release("JoinGroup", *NAMES)
         stage.wait_for_assignments(*NAMES)
         stage.close()
     assert without_empty(phases(tmp_path, capsys)) == (

@@ -134,7 +134,7 @@ def _instead(rule: str) -> Version:
 
 
 def _repeat_epoch(step: ClusterStep, about: Any) -> None:
-    """Take back the new leader epoch."""
+    """Keep the leader epoch."""
     node = existing(step.state.nodes.partitions[about.topic])
     step.node_at("partitions", about.topic, node._replace(leader_epoch=node.leader_epoch - 1))
 

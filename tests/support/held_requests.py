@@ -12,7 +12,7 @@ from support.serving import Served
 Handle = Callable[[Call], None]
 
 
-class Gate:
+class HeldRequests:
     """What is between a running server and its clients, which are known by their client ids."""
 
     def __init__(self, served: Served) -> None:
