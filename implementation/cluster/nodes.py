@@ -1,0 +1,167 @@
+"""The nodes of the store: their paths and their data, as Kafka 2.7.2 has them (ZkData.scala)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Final, NamedTuple
+
+CONTROLLER: Final = "/controller"  # ZkData.scala:55
+CONTROLLER_EPOCH: Final = "/controller_epoch"
+BROKER_IDS: Final = "/brokers/ids"
+TOPICS: Final = "/brokers/topics"
+DELETE_TOPICS: Final = "/admin/delete_topics"
+TOPIC_CONFIGS: Final = "/config/topics"
+# Those of PersistentZkPaths that are used here: each broker creates them (ZkData.scala:933).
+TOP_LEVEL: Final = (
+    *("/brokers", BROKER_IDS, TOPICS),
+    *("/admin", DELETE_TOPICS),
+    *("/config", TOPIC_CONFIGS),
+)
+
+
+class TopicPartition(NamedTuple):
+    """A partition of a topic."""
+
+    topic: str
+    partition: int
+
+
+class LeaderAndIsr(NamedTuple):
+    """Kafka's `LeaderIsrAndControllerEpoch`: the state of a partition and who has written it."""
+
+    leader: int
+    leader_epoch: int
+    isr: tuple[int, ...]
+    version: int
+    controller_epoch: int
+
+
+def broker_path(broker: int) -> str:
+    """The node of a broker."""
+    return f"{BROKER_IDS}/{broker}"
+
+
+def topic_path(topic: str) -> str:
+    """The node of a topic."""
+    return f"{TOPICS}/{topic}"
+
+
+def partitions_path(topic: str) -> str:
+    """The parent of the partitions of a topic."""
+    return f"{TOPICS}/{topic}/partitions"
+
+
+def partition_path(of: TopicPartition) -> str:
+    """The parent of the state of a partition."""
+    return f"{TOPICS}/{of.topic}/partitions/{of.partition}"
+
+
+def state_path(of: TopicPartition) -> str:
+    """The state of a partition."""
+    return f"{TOPICS}/{of.topic}/partitions/{of.partition}/state"
+
+
+def deletion_path(topic: str) -> str:
+    """The request to delete a topic."""
+    return f"{DELETE_TOPICS}/{topic}"
+
+
+def topic_config_path(topic: str) -> str:
+    """The configuration of a topic."""
+    return f"{TOPIC_CONFIGS}/{topic}"
+
+
+def _json(value: Mapping[str, object]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def controller_data(broker: int, timestamp: int) -> bytes:
+    """The data of `/controller` (ZkData.scala:56)."""
+    return _json({"version": 1, "brokerid": broker, "timestamp": str(timestamp)})
+
+
+def controller_of(data: bytes) -> int:
+    """The broker in `/controller`."""
+    return int(json.loads(data)["brokerid"])
+
+
+def epoch_data(epoch: int) -> bytes:
+    """The data of `/controller_epoch` (ZkData.scala:66)."""
+    return str(epoch).encode()
+
+
+def epoch_of(data: bytes) -> int:
+    """The epoch in `/controller_epoch`."""
+    return int(data)
+
+
+def broker_data(host: str, port: int, timestamp: int) -> bytes:
+    """The data of a broker with one PLAINTEXT listener, in version 5 (ZkData.scala:134)."""
+    return _json(
+        {
+            "features": {},
+            "listener_security_protocol_map": {"PLAINTEXT": "PLAINTEXT"},
+            "endpoints": [f"PLAINTEXT://{host}:{port}"],
+            "jmx_port": -1,
+            "port": port,
+            "host": host,
+            "version": 5,
+            "timestamp": str(timestamp),
+        }
+    )
+
+
+def endpoint_of(data: bytes) -> tuple[str, int]:
+    """The host and the port of a broker."""
+    found = json.loads(data)
+    return str(found["host"]), int(found["port"])
+
+
+def topic_data(assignment: Mapping[int, Iterable[int]]) -> bytes:
+    """The data of a topic: by partition, its replicas (ZkData.scala:283)."""
+    partitions = {str(partition): list(replicas) for partition, replicas in assignment.items()}
+    return _json(
+        {"removing_replicas": {}, "partitions": partitions, "adding_replicas": {}, "version": 2}
+    )
+
+
+def assignment_of(data: bytes) -> dict[int, tuple[int, ...]]:
+    """By partition of a topic, its replicas (ZkData.scala:303)."""
+    partitions = json.loads(data)["partitions"]
+    return {int(number): tuple(replicas) for number, replicas in partitions.items()}
+
+
+def state_data(state: LeaderAndIsr) -> bytes:
+    """The data of the state of a partition (ZkData.scala:342)."""
+    return _json(
+        {
+            "controller_epoch": state.controller_epoch,
+            "leader": state.leader,
+            "version": 1,
+            "leader_epoch": state.leader_epoch,
+            "isr": list(state.isr),
+        }
+    )
+
+
+def state_of(data: bytes, version: int) -> LeaderAndIsr:
+    """The state of a partition (ZkData.scala:348)."""
+    found = json.loads(data)
+    return LeaderAndIsr(
+        found["leader"],
+        found["leader_epoch"],
+        tuple(found["isr"]),
+        version,
+        found["controller_epoch"],
+    )
+
+
+def topic_config_data(config: Mapping[str, str]) -> bytes:
+    """The data of the configuration of a topic (ZkData.scala:367)."""
+    return _json({"version": 1, "config": dict(config)})
+
+
+def topic_config_of(data: bytes) -> dict[str, str]:
+    """The configuration of a topic."""
+    return dict(json.loads(data).get("config", {}))
