@@ -33,6 +33,7 @@ COMMANDS: Final = (
     "assignors",
     "clients",
     "system",
+    "cluster",
 )
 
 

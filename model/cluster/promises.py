@@ -188,12 +188,25 @@ def _no_offset_left(state: Cluster) -> bool:
     return state.nodes.topics[CONSUMED] or not state.offset
 
 
+def _metadata_agree(state: Cluster) -> bool:
+    """Whether no running broker answers with a leader of a topic that does not exist."""
+    return all(
+        exists or broker.leaders[topic] == 0
+        for broker in state.brokers
+        if broker.running
+        for topic, exists in enumerate(state.nodes.topics)
+    )
+
+
 CONTROLLER: Final = _in_the_end("In the end a running broker is the controller.", serving)
 LEADERS: Final = _in_the_end("In the end every partition has a leader that runs.", _has_leaders)
 DELETED: Final = _in_the_end("In the end no deletion is pending.", _deletions_end)
 COORDINATOR: Final = _in_the_end("In the end a broker answers for the groups.", _coordinates)
 NO_OFFSET: Final = _in_the_end(
     "In the end a deleted topic has no committed offset.", _no_offset_left
+)
+METADATA: Final = _in_the_end(
+    "In the end no broker has a deleted topic in its metadata.", _metadata_agree
 )
 
 SAFETY: Final = (
@@ -217,5 +230,5 @@ def promises(settings: Settings) -> list[Property]:
         kept += [LEADERS, DELETED]
     if settings.groups:
         kept.append(COORDINATOR)
-        kept += [NO_OFFSET] * (len(settings.topics) > CONSUMED)
+        kept += [NO_OFFSET, METADATA] * (len(settings.topics) > CONSUMED)
     return kept

@@ -132,9 +132,9 @@ def _launch(
         broker["inter.broker.protocol.version"] = release.protocol
     if release.has_zookeeper:
         files = {"dataDir": programs.folder / "zookeeper", "clientPort": other, **ZOOKEEPER}
-        path = programs.write("zookeeper.properties", _properties(files))
+        path = programs.write("zookeeper.properties", properties(files))
         main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        programs.start("zookeeper", _command(release, main, str(path)))
+        programs.start("zookeeper", command(release, main, str(path)))
         broker |= {"broker.id": 1, "zookeeper.connect": f"127.0.0.1:{other}"}
         broker |= dict.fromkeys(
             ("zookeeper.session.timeout.ms", "zookeeper.connection.timeout.ms"), 60_000
@@ -150,10 +150,10 @@ def _launch(
             # With a linger, the next request may not see the records of an answered one.
             "group.coordinator.append.linger.ms": 0,
         }
-    path = programs.write("server.properties", _properties(broker))
+    path = programs.write("server.properties", properties(broker))
     if not release.has_zookeeper:
         _format(release, programs, str(path))
-    programs.start("kafka", _command(release, "kafka.Kafka", str(path)))
+    programs.start("kafka", command(release, "kafka.Kafka", str(path)))
     names = ("zookeeper", "kafka") if release.has_zookeeper else ("kafka",)
     return wait_for_coordinator(programs, names, ("127.0.0.1", port), interrupted)
 
@@ -162,7 +162,7 @@ def _format(release: Release, programs: Supervised, path: str) -> None:
     """Format the folder in which a broker without ZooKeeper stores its metadata."""
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
     arguments = ("format", "--cluster-id", cluster, "--config", path)
-    programs.start("format", _command(release, "kafka.tools.StorageTool", *arguments))
+    programs.start("format", command(release, "kafka.tools.StorageTool", *arguments))
     try:
         status = programs.wait("format", time.monotonic() + START_S)
     except TimeoutError:
@@ -172,9 +172,11 @@ def _format(release: Release, programs: Supervised, path: str) -> None:
         raise NotStartedError(msg, programs.log("format"))
 
 
-def _command(release: Release, main: str, *arguments: str) -> list[str]:
+def command(release: Release, main: str, *arguments: str) -> list[str]:
+    """Return the command that runs a class of a release."""
     return java.command(release.kafka, release.scala, main, *arguments)
 
 
-def _properties(values: Mapping[str, object]) -> str:
+def properties(values: Mapping[str, object]) -> str:
+    """Return the text of a properties file."""
     return "".join(f"{name}={value}\n" for name, value in values.items())

@@ -23,7 +23,7 @@ BROKEN: Final = {
     "election-3": [promises.CONTROLLER],
     "fencing": [promises.CONTROLLER, promises.LEADERS],
     "unclean": [promises.CLEAN],
-    "offsets": [promises.NO_OFFSET],
+    "offsets": [promises.NO_OFFSET, promises.METADATA],
 }
 SMALL: Final = ("election-2", "leaders-3", "unclean", "creation", "groups")
 
@@ -190,6 +190,7 @@ SEEDED: Final[list[tuple[Property, Settings, Version]]] = [
     (promises.DELETED, OF["deletion"], _without("deletion/resume")),
     (promises.COORDINATOR, OF["groups"], _without("coordinator/elected")),
     (promises.NO_OFFSET, OF["offsets"], _without("offsets/deleted")),
+    (promises.METADATA, OF["offsets"]._replace(faults=0), _instead("update-metadata/deleted")),
 ]
 
 

@@ -1,0 +1,203 @@
+"""`groupcheck cluster`: verify a real cluster of brokers, or explore its specification."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from groupcheck.cli.exit_status import (
+    CONFORMS,
+    DIVERGES,
+    NO_VERDICT,
+    CommandError,
+    ending_with_message,
+)
+from groupcheck.cli.options import add_shared, add_table
+from groupcheck.cli.output import print_json, print_text
+from groupcheck.numeric_options import whole
+
+if TYPE_CHECKING:
+    from groupcheck.model.brokers import ClusterInput, Nodes
+    from groupcheck.properties.cluster.real.actions import Action
+    from groupcheck.properties.cluster.real.driver import RealCluster
+    from groupcheck.properties.cluster.real.oracle import Oracle
+    from groupcheck.properties.cluster.real.verify import Verified
+    from groupcheck.reports.cluster import ClusterRun
+
+HELP = "check what a cluster of brokers promises: a real one, or the rules of Kafka"
+
+CLUSTERS: Final = """\
+CLUSTER, for verify, is what is started for the run, and removed after it:
+  kafka-cluster:2.7       ZooKeeper and three brokers of Apache Kafka 2.7
+
+It needs Java 8 or later, Maven (mvn) to download the jars once, and the
+packages of groupcheck[wire,cluster].
+
+INSTANCE, for explore, is a model instance; docs/cluster.md lists them.
+
+Exit status: 0 the promises hold, 1 one is violated, 2 there is no verdict."""
+
+DESCRIPTION: Final = """\
+verify starts a cluster and does random things to it: brokers are killed, paused and
+started again, ZooKeeper ends their sessions, /controller is deleted, topics are
+created and deleted, a group commits offsets. When the cluster has settled,
+checks what Kafka promises of the nodes in ZooKeeper, the metadata of each
+broker, the coordinator of the group and its offsets, and the folders on disk.
+Prints each violation once, with the shortest sequence that shows it. explore
+does that with every sequence in a model instance of Kafka 2.7's rules."""
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """Add the options of `groupcheck cluster`."""
+    command.formatter_class = argparse.RawDescriptionHelpFormatter
+    command.description, command.epilog = DESCRIPTION, CLUSTERS
+    command.add_argument("action", choices=("verify", "explore"), help="what to do")
+    command.add_argument(
+        "cluster", metavar="CLUSTER|INSTANCE", help="what to check, as listed below"
+    )
+    table = """
+--sequences N    how many random sequences (20)
+--seed N         the seed of the first one (0)
+--time SECONDS   begin no other sequence after so long (no limit)
+--sequence FILE  only the sequence of FILE, which --save has written
+--save DIR       write the sequence of each finding to DIR
+"""
+    numbers = {
+        "sequences": (whole(1, 10**6), 20),
+        "seed": (whole(0, 2**63), 0),
+        "time": (whole(1, 10**6), 10**6),
+    }
+    add_table(command, table, **numbers)
+    add_shared(command, "json")
+
+
+def run(options: argparse.Namespace) -> int:
+    """Verify a real cluster, or explore a model instance.
+
+    Raises:
+        CommandError: the cluster or the instance is unknown, the cluster cannot be run, or a file
+            cannot be read or written.
+    """
+    return _explore(options) if options.action == "explore" else _verify(options)
+
+
+def _explore(options: argparse.Namespace) -> int:
+    from groupcheck.model.cluster.specification import instances
+    from groupcheck.model.engine.exploration import explore
+    from groupcheck.properties.interruption import interruptible
+    from groupcheck.reports.cluster_space import ClusterSpace, space_json, space_text
+    from groupcheck.reports.progress import Bars
+
+    instance = instances().get(options.cluster)
+    if instance is None:
+        msg = f"no instance {options.cluster!r}; known: {', '.join(instances())}"
+        raise CommandError(msg)
+    with interruptible(), Bars() as bars:
+        result = ClusterSpace.of(options.cluster, explore(instance, bars("states", None)))
+    if options.json:
+        print_json(space_json(result))
+    else:
+        print_text(space_text(result))
+    return DIVERGES if result.violations else CONFORMS
+
+
+def _verify(options: argparse.Namespace) -> int:
+    from groupcheck.properties.brokers.definition import to_stderr
+    from groupcheck.properties.cluster.real.processes import release_of
+    from groupcheck.properties.cluster.real.sequence_file import (
+        MalformedSequenceError,
+        read_sequence,
+    )
+    from groupcheck.properties.interruption import interruptible
+    from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
+    from groupcheck.reports.cluster import ClusterRun, run_json, run_text
+
+    with ending_with_message(MalformedSequenceError, action=f"read {options.sequence}"):
+        only = None if options.sequence is None else read_sequence(options.sequence)
+    errors = (PortFailedError, PortUnavailableError)
+    with ending_with_message(*errors, action="run the cluster"), interruptible():
+        release = release_of(options.cluster)
+        with _running(options.cluster) as cluster:
+            to_stderr(f"a cluster of {release.title} runs")
+            oracle = _oracle()
+            verified = _verified(options, cluster, only, oracle)
+    seed = options.seed if only is None else None
+    result = ClusterRun(options.cluster, release.title, seed, verified, oracle is not None)
+    if options.json:
+        print_json(run_json(result))
+    else:
+        print_text(run_text(result))
+    if options.save is not None:
+        _save(options.save, result)
+    if verified.findings or verified.failures or verified.left_on_disk:
+        return DIVERGES
+    return NO_VERDICT if verified.interrupted or not verified.sequences else CONFORMS
+
+
+@contextmanager
+def _running(spec: str) -> Iterator[RealCluster]:
+    """The cluster, which ends with the block, also when the block is interrupted."""
+    from threading import Event
+
+    from groupcheck.properties.brokers.definition import to_stderr
+    from groupcheck.properties.cluster.real.driver import RealCluster
+    from groupcheck.properties.cluster.real.processes import release_of
+
+    cluster = RealCluster(release_of(spec), Event(), to_stderr)
+    try:
+        yield cluster
+    finally:
+        cluster.stop()
+
+
+def _oracle() -> Oracle:
+    """What the specification allows."""
+    from groupcheck.model.cluster.state import Settings
+    from groupcheck.properties.cluster.real.actions import ASSIGNMENTS
+    from groupcheck.properties.cluster.settled import TooManyStatesError, allowed
+
+    settings = Settings(
+        brokers=3, topics=ASSIGNMENTS, faults=99, requests=99, moves=True, isr=True, elects=True
+    )
+
+    def oracle(inputs: Sequence[ClusterInput]) -> Collection[Nodes] | None:
+        try:
+            return allowed(settings, inputs)
+        except TooManyStatesError:
+            return None
+
+    return oracle
+
+
+def _verified(
+    options: argparse.Namespace,
+    cluster: RealCluster,
+    only: tuple[Action, ...] | None,
+    oracle: Oracle | None,
+) -> Verified:
+    from groupcheck.properties.cluster.real.verify import Limits, verify, verify_sequences
+    from groupcheck.reports.progress import Bars
+
+    limits = Limits(options.sequences, options.time)
+    if only is not None:
+        limits = Limits(1, options.time, disk_s=0)
+    with Bars() as bars:
+        progress = bars("sequences", limits.sequences)
+        if only is not None:
+            return verify_sequences(cluster, iter([only]), limits, progress, oracle)
+        return verify(cluster, options.seed, limits, progress, oracle)
+
+
+def _save(folder: Path, result: ClusterRun) -> None:
+    """Write the sequence of each finding to a file of its own."""
+    from groupcheck.properties.cluster.real.sequence_file import write_sequence
+    from groupcheck.reports.cluster import finding_id
+
+    with ending_with_message(action=f"write to {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for finding in result.verified.findings.values():
+            path = folder / f"finding_{finding_id(finding.violation)}.json"
+            write_sequence(path, result.spec, finding.trace.actions)
