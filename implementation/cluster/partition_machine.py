@@ -166,7 +166,7 @@ class PartitionStateMachine:
     def _chosen(
         self, of: TopicPartition, state: LeaderAndIsr, strategy: Strategy
     ) -> tuple[LeaderAndIsr, tuple[int, ...]] | None:
-        """The new state of a partition, and who is told (Election.scala:28, 99)."""
+        """The new state of a partition, and who hears of it (Election.scala:28, 99)."""
         online = self._context.online
         assigned = self._context.replicas_of(of)
         in_sync = [each for each in assigned if online(each) and each in state.isr]

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple, Protocol
 ANY_VERSION: Final = -1
 PERSISTENT: Final = 0  # the owner of a node that no session owns
 
-# What a watch is told.
+# What has happened to a watched node.
 CREATED: Final = "created"
 CHANGED: Final = "changed"
 DELETED: Final = "deleted"

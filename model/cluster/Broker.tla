@@ -124,7 +124,7 @@ Start(s, b) ==
                            !.brokers[b].running = TRUE, !.brokers[b].session = "live",
                            !.brokers[b].queue = <<Event("Startup")>>], b)
 
-\* The logs of its replicas are on disk. Whoever waits for an answer to AlterIsr sends it again.
+\* The logs of its replicas are on disk. A leader that waits for an answer to AlterIsr sends it again.
 Kill(s, b) ==
   LET t == CloseChannels(Drop(Apply(s, "environment/kill"), s.brokers[b].queue))
   IN [t EXCEPT !.brokers[b] =

@@ -21,7 +21,7 @@ TwoTopics      == <<<<1>>, <<2>>>>
 GroupsAndTopic == <<<<1, 2>>, <<1>>>>
 
 \* Something that happens.
-Input(name) == [name |-> name, broker |-> Nobody, topic |-> NoTopic, sender |-> Nobody,
+Input(name) == [name |-> name, broker |-> NoId, topic |-> NoTopic, sender |-> NoId,
                 request |-> None]
 NoInput     == Input("")
 To(name, b)    == [Input(name) EXCEPT !.broker = b]
@@ -31,7 +31,7 @@ About(name, t) == [Input(name) EXCEPT !.topic = t]
 Exists(t) == Running /\ t =< Created
 
 InitialNodes ==
-  [controller |-> IF Running THEN 1 ELSE Nobody, controllerEpoch |-> IF Running THEN 1 ELSE 0,
+  [controller |-> IF Running THEN 1 ELSE NoId, controllerEpoch |-> IF Running THEN 1 ELSE 0,
    brokers |-> [b \in Ids |-> IF Running THEN 1 ELSE 0],
    topics |-> [t \in Numbers |-> Exists(t)],
    partitions |-> [t \in Numbers |-> IF Exists(t) THEN Partition(Topics[t][1], 0, Topics[t], 1, 0)
@@ -92,7 +92,7 @@ define
   Now(b) == [nodes |-> nodes, brokers |-> brokers, registered |-> registered,
              orphans |-> orphans, faults |-> faults, requests |-> requests, offset |-> offset,
              rules |-> <<>>, self |-> b, thrown |-> "nothing", batch |-> NoBatch,
-             connected |-> IF b = Nobody THEN {} ELSE
+             connected |-> IF b = NoId THEN {} ELSE
                            IF brokers[b].controller = None THEN {} ELSE
                            {c \in Ids : brokers[b].controller.live[c] # 0}]
   Ruled(b, rule)    == Apply(Now(b), rule)
@@ -103,7 +103,7 @@ define
   Changing == IF Groups THEN Numbers \ {GroupTopic} ELSE Numbers
   IsActive(b) == brokers[b].running /\ brokers[b].controller # None
   \* The broker in /controller answers requests.
-  HasController == /\ nodes.controller # Nobody /\ IsActive(nodes.controller)
+  HasController == /\ nodes.controller # NoId /\ IsActive(nodes.controller)
                    /\ brokers[nodes.controller].session = "live"
   \* f fetches from b, as far as the leader epoch shows.
   Follows(f, b, t) == /\ brokers[f].running /\ brokers[f].replicas[t].role = "follower"
@@ -163,9 +163,9 @@ end process
 process MoveController = "MoveController"
 begin move_controller:
   while TRUE do
-    await Moves /\ faults > 0 /\ nodes.controller # Nobody;
+    await Moves /\ faults > 0 /\ nodes.controller # NoId;
     Finish(Input("the node /controller is deleted"),
-           Faulted(DeleteController(Ruled(Nobody, "environment/move")), TRUE));
+           Faulted(DeleteController(Ruled(NoId, "environment/move")), TRUE));
   end while;
 end process
 
@@ -175,7 +175,7 @@ begin create_topic:
     await requests > 0;
     with t \in {t \in Changing : ~nodes.topics[t]} do
       Finish(About("a topic is created", t),
-             Asked(TopicsChanged([Ruled(Nobody, "environment/create") EXCEPT
+             Asked(TopicsChanged([Ruled(NoId, "environment/create") EXCEPT
                                     !.nodes.topics[t] = TRUE])));
     end with;
   end while;
@@ -187,7 +187,7 @@ begin delete_topic:
     await requests > 0;
     with t \in {t \in Changing : ~nodes.deletions[t]} do
       Finish(About("the deletion of a topic is requested", t),
-             Asked(DeletionsChanged([Ruled(Nobody, "environment/delete") EXCEPT
+             Asked(DeletionsChanged([Ruled(NoId, "environment/delete") EXCEPT
                                        !.nodes.deletions[t] = TRUE])));
     end with;
   end while;
@@ -199,7 +199,7 @@ begin elect_leaders:
     await Elects /\ requests > 0 /\ HasController;
     with t \in Numbers do
       Finish(About("the preferred leader of a topic is requested", t),
-             Asked(Enqueue(Ruled(Nobody, "environment/elect"), nodes.controller,
+             Asked(Enqueue(Ruled(NoId, "environment/elect"), nodes.controller,
                            [Event("ReplicaLeaderElection") EXCEPT !.topics = <<t>>])));
     end with;
   end while;
@@ -292,7 +292,7 @@ begin arrive_late:
     with o \in {o \in orphans : brokers[o[1].broker].running} do
       Finish([To("a broker handles a request of a connection that has ended", o[1].broker) EXCEPT
                 !.request = o[1]],
-             HandleRequest(RemoveOrphan(Now(Nobody), o[1]), o[1]));
+             HandleRequest(RemoveOrphan(Now(NoId), o[1]), o[1]));
     end with;
   end while;
 end process
@@ -303,7 +303,7 @@ begin lose_request:
     with o \in orphans do
       Finish([To("a request of a connection that has ended is lost", o[1].broker) EXCEPT
                 !.request = o[1]],
-             RemoveOrphan(Now(Nobody), o[1]));
+             RemoveOrphan(Now(NoId), o[1]));
     end with;
   end while;
 end process
@@ -318,7 +318,7 @@ begin do_next_task:
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-35e7af4ed1c7d424690aa4e55a2ac357
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-a30e025d587fc2abb6d5e6df4be215df
 VARIABLES nodes, brokers, registered, orphans, faults, requests, offset, 
           before, given, rules
 
@@ -330,7 +330,7 @@ Fields == [nodes |-> nodes, brokers |-> brokers, registered |-> registered,
 Now(b) == [nodes |-> nodes, brokers |-> brokers, registered |-> registered,
            orphans |-> orphans, faults |-> faults, requests |-> requests, offset |-> offset,
            rules |-> <<>>, self |-> b, thrown |-> "nothing", batch |-> NoBatch,
-           connected |-> IF b = Nobody THEN {} ELSE
+           connected |-> IF b = NoId THEN {} ELSE
                          IF brokers[b].controller = None THEN {} ELSE
                          {c \in Ids : brokers[b].controller.live[c] # 0}]
 Ruled(b, rule)    == Apply(Now(b), rule)
@@ -341,7 +341,7 @@ Asked(s)          == [s EXCEPT !.requests = @ - 1]
 Changing == IF Groups THEN Numbers \ {GroupTopic} ELSE Numbers
 IsActive(b) == brokers[b].running /\ brokers[b].controller # None
 
-HasController == /\ nodes.controller # Nobody /\ IsActive(nodes.controller)
+HasController == /\ nodes.controller # NoId /\ IsActive(nodes.controller)
                  /\ brokers[nodes.controller].session = "live"
 
 Follows(f, b, t) == /\ brokers[f].running /\ brokers[f].replicas[t].role = "follower"
@@ -409,10 +409,10 @@ ExpireSession == \E b \in {b \in Ids : /\ brokers[b].session = "live"
                         /\ offset' = s.offset
                         /\ rules' = s.rules
 
-MoveController == /\ Moves /\ faults > 0 /\ nodes.controller # Nobody
+MoveController == /\ Moves /\ faults > 0 /\ nodes.controller # NoId
                   /\ before' = Fields
                   /\ given' = Input("the node /controller is deleted")
-                  /\ \E s \in {(Faulted(DeleteController(Ruled(Nobody, "environment/move")), TRUE))}:
+                  /\ \E s \in {(Faulted(DeleteController(Ruled(NoId, "environment/move")), TRUE))}:
                        /\ nodes' = s.nodes
                        /\ brokers' = s.brokers
                        /\ registered' = s.registered
@@ -426,7 +426,7 @@ CreateTopic == /\ requests > 0
                /\ \E t \in {t \in Changing : ~nodes.topics[t]}:
                     /\ before' = Fields
                     /\ given' = About("a topic is created", t)
-                    /\ \E s \in {(Asked(TopicsChanged([Ruled(Nobody, "environment/create") EXCEPT
+                    /\ \E s \in {(Asked(TopicsChanged([Ruled(NoId, "environment/create") EXCEPT
                                                          !.nodes.topics[t] = TRUE])))}:
                          /\ nodes' = s.nodes
                          /\ brokers' = s.brokers
@@ -441,7 +441,7 @@ DeleteTopic == /\ requests > 0
                /\ \E t \in {t \in Changing : ~nodes.deletions[t]}:
                     /\ before' = Fields
                     /\ given' = About("the deletion of a topic is requested", t)
-                    /\ \E s \in {(Asked(DeletionsChanged([Ruled(Nobody, "environment/delete") EXCEPT
+                    /\ \E s \in {(Asked(DeletionsChanged([Ruled(NoId, "environment/delete") EXCEPT
                                                             !.nodes.deletions[t] = TRUE])))}:
                          /\ nodes' = s.nodes
                          /\ brokers' = s.brokers
@@ -456,7 +456,7 @@ ElectLeaders == /\ Elects /\ requests > 0 /\ HasController
                 /\ \E t \in Numbers:
                      /\ before' = Fields
                      /\ given' = About("the preferred leader of a topic is requested", t)
-                     /\ \E s \in {(Asked(Enqueue(Ruled(Nobody, "environment/elect"), nodes.controller,
+                     /\ \E s \in {(Asked(Enqueue(Ruled(NoId, "environment/elect"), nodes.controller,
                                                  [Event("ReplicaLeaderElection") EXCEPT !.topics = <<t>>])))}:
                           /\ nodes' = s.nodes
                           /\ brokers' = s.brokers
@@ -577,7 +577,7 @@ ArriveLate == \E o \in {o \in orphans : brokers[o[1].broker].running}:
                 /\ before' = Fields
                 /\ given' = [To("a broker handles a request of a connection that has ended", o[1].broker) EXCEPT
                                !.request = o[1]]
-                /\ \E s \in {(HandleRequest(RemoveOrphan(Now(Nobody), o[1]), o[1]))}:
+                /\ \E s \in {(HandleRequest(RemoveOrphan(Now(NoId), o[1]), o[1]))}:
                      /\ nodes' = s.nodes
                      /\ brokers' = s.brokers
                      /\ registered' = s.registered
@@ -591,7 +591,7 @@ LoseRequest == \E o \in orphans:
                  /\ before' = Fields
                  /\ given' = [To("a request of a connection that has ended is lost", o[1].broker) EXCEPT
                                 !.request = o[1]]
-                 /\ \E s \in {(RemoveOrphan(Now(Nobody), o[1]))}:
+                 /\ \E s \in {(RemoveOrphan(Now(NoId), o[1]))}:
                       /\ nodes' = s.nodes
                       /\ brokers' = s.brokers
                       /\ registered' = s.registered
@@ -622,7 +622,7 @@ Next == StartBroker \/ KillBroker \/ ExpireSession \/ MoveController
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-e3ff821f6abb5614ed54a3c988ca7a14
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-8b64c86cbba614b21bb3efe6c293c3c8
 \* What holds in every instance. It says what Kafka promises, and uses no operator of the rules.
 Epochs == Nat
 
@@ -643,7 +643,7 @@ IsEvent(e) ==
   /\ e.name \in {"Startup", "Reelect", "ControllerChange", "Expire", "RegisterBrokerAndReelect",
                  "BrokerChange", "TopicChange", "TopicDeletion", "ReplicaLeaderElection",
                  "AlterIsrReceived", "TopicDeletionStopReplicaResponseReceived"}
-  /\ e.broker \in Ids \cup {Nobody} /\ e.epoch \in Epochs
+  /\ e.broker \in Ids \cup {NoId} /\ e.epoch \in Epochs
   /\ \A i \in DOMAIN e.topics : e.topics[i] \in Numbers
 
 IsTopic(k) ==
@@ -672,7 +672,7 @@ IsReplica(r) ==
   /\ r.role # "leader" => ~r.pending /\ r.isr = <<>>
 
 TypeOK ==
-  /\ nodes.controller \in Ids \cup {Nobody} /\ nodes.controllerEpoch \in Epochs
+  /\ nodes.controller \in Ids \cup {NoId} /\ nodes.controllerEpoch \in Epochs
   /\ \A b \in Ids : nodes.brokers[b] \in 0..registered[b]
   /\ \A t \in Numbers : /\ {nodes.topics[t], nodes.deletions[t]} \subseteq BOOLEAN
                         /\ nodes.partitions[t] = None \/ IsPartition(nodes.partitions[t])
@@ -714,7 +714,7 @@ OneControllerPerEpoch ==
 
 \* The broker in /controller is the controller of the present epoch, unless it has been killed.
 ControllerIsActive ==
-  nodes.controller # Nobody /\ brokers[nodes.controller].running =>
+  nodes.controller # NoId /\ brokers[nodes.controller].running =>
     /\ nodes.controller \in Active
     /\ brokers[nodes.controller].controller.epoch = nodes.controllerEpoch
 

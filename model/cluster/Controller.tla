@@ -96,7 +96,7 @@ MaybeResign(s) ==
 
 \* KC:1493. The broker reads that there is no controller, and the epoch. It claims /controller next.
 Elect(s) ==
-  IF s.nodes.controller # Nobody THEN Apply(s, "election/known")                       \* KC:1500
+  IF s.nodes.controller # NoId THEN Apply(s, "election/known")                       \* KC:1500
   ELSE [Apply(s, "election/read") EXCEPT
           !.brokers[s.self].claiming = s.nodes.controllerEpoch]                         \* ZK:112
 
@@ -118,7 +118,7 @@ OnControllerFailover(s, epoch) ==
   LET t == InitDeletions(InitializeControllerContext(s, epoch))
   IN ResumeDeletions(StartPartitions(StartReplicas(t)))
 
-\* Create /controller and raise /controller_epoch at once, if nobody else has. ZK:107
+\* Create /controller and raise /controller_epoch at once, if no other broker has. ZK:107
 Claim(s) ==
   LET claimed == Me(s).claiming
       t == [s EXCEPT !.brokers[s.self].claiming = NoEpoch]
@@ -126,7 +126,7 @@ Claim(s) ==
                                     !.nodes.controller = s.self,
                                     !.nodes.controllerEpoch = claimed + 1], "ControllerChange")
   IN IF Me(s).session # "live" THEN Apply(t, "election/session-ended")                 \* KC:1523
-     ELSE IF s.nodes.controller # Nobody \/ s.nodes.controllerEpoch # claimed           \* ZK:130
+     ELSE IF s.nodes.controller # NoId \/ s.nodes.controllerEpoch # claimed           \* ZK:130
      THEN MaybeResign(Apply(t, "election/lost"))                                       \* KC:1517
      ELSE OnControllerFailover(u, claimed + 1)                                         \* KC:1514
 

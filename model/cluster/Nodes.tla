@@ -32,7 +32,7 @@ Ids     == 1..Brokers      \* of brokers
 Numbers == 1..Len(Topics)  \* of topics
 
 None         == <<>>
-Nobody       == 0
+NoId       == 0
 NoTopic      == 0
 NoLeader     == -1
 NoEpoch      == -1
@@ -70,7 +70,7 @@ TopicRequest(t) == [topic |-> t, leader |-> NoLeader, leaderEpoch |-> NoEpoch, i
                     version |-> 0, delete |-> FALSE]
 
 \* A controller event.
-Event(name) == [name |-> name, broker |-> Nobody, epoch |-> 0, topics |-> <<>>,
+Event(name) == [name |-> name, broker |-> NoId, epoch |-> 0, topics |-> <<>>,
                 partition |-> None]
 
 \* What a controller knows of a topic that it does not know.
@@ -152,10 +152,10 @@ DeletionsChanged(s) == FireChildren(s, "watchesDeletions", "TopicDeletion")
 
 \* The controller's broker or an operator deletes /controller.
 DeleteController(s) ==
-  IF s.nodes.controller = Nobody THEN s
-  ELSE FireController([s EXCEPT !.nodes.controller = Nobody], "Reelect")
+  IF s.nodes.controller = NoId THEN s
+  ELSE FireController([s EXCEPT !.nodes.controller = NoId], "Reelect")
 
-\* ZooKeeper ends a session, and deletes its nodes. Nobody is notified in that session any more.
+\* ZooKeeper ends a session, and deletes its nodes. NoId is notified in that session any more.
 EndSession(s, b) ==
   LET ended == [s EXCEPT !.brokers[b].session = IF s.brokers[b].running THEN "expired" ELSE "none"]
       t == IF s.nodes.brokers[b] = 0 THEN ended
