@@ -50,6 +50,28 @@ def interruptible() -> Iterator[Callable[[], None]]:
         yield check
 
 
+class InterruptedWait(threading.Event):
+    """An event that nothing sets: what waits for it is interrupted, also by a dropped exception.
+
+    Args:
+        check: yielded by `interruptible`.
+    """
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        super().__init__()
+        self._check = check
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait for so many seconds.
+
+        Raises:
+            KeyboardInterrupt: there was one.
+        """
+        found = super().wait(timeout)
+        self._check()
+        return found
+
+
 @contextmanager
 def held_back() -> Iterator[None]:
     """Defer interruptions to the end of the block."""

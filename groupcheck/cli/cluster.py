@@ -20,6 +20,8 @@ from groupcheck.cli.output import print_json, print_text
 from groupcheck.numeric_options import whole
 
 if TYPE_CHECKING:
+    from threading import Event
+
     from groupcheck.model.brokers import ClusterInput, Nodes
     from groupcheck.properties.cluster.real.actions import Action
     from groupcheck.properties.cluster.real.driver import RealCluster
@@ -111,16 +113,16 @@ def _verify(options: argparse.Namespace) -> int:
         MalformedSequenceError,
         read_sequence,
     )
-    from groupcheck.properties.interruption import interruptible
+    from groupcheck.properties.interruption import InterruptedWait, interruptible
     from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
     from groupcheck.reports.cluster import ClusterRun, run_json, run_text
 
     with ending_with_message(MalformedSequenceError, action=f"read {options.sequence}"):
         only = None if options.sequence is None else read_sequence(options.sequence)
     errors = (PortFailedError, PortUnavailableError)
-    with ending_with_message(*errors, action="run the cluster"), interruptible():
+    with ending_with_message(*errors, action="run the cluster"), interruptible() as check:
         release = release_of(options.cluster)
-        with _running(options.cluster) as cluster:
+        with _running(options.cluster, InterruptedWait(check)) as cluster:
             to_stderr(f"a cluster of {release.title} runs")
             oracle = _oracle()
             verified = _verified(options, cluster, only, oracle)
@@ -138,15 +140,13 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _running(spec: str) -> Iterator[RealCluster]:
+def _running(spec: str, interrupted: Event) -> Iterator[RealCluster]:
     """The cluster, which ends with the block, also when the block is interrupted."""
-    from threading import Event
-
     from groupcheck.properties.brokers.definition import to_stderr
     from groupcheck.properties.cluster.real.driver import RealCluster
     from groupcheck.properties.cluster.real.processes import release_of
 
-    cluster = RealCluster(release_of(spec), Event(), to_stderr)
+    cluster = RealCluster(release_of(spec), interrupted, to_stderr)
     try:
         yield cluster
     finally:

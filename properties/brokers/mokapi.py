@@ -100,7 +100,12 @@ def _downloaded(report: Callable[[str], None]) -> Path:
             msg = f"Mokapi cannot be downloaded: {PACKAGE} has a wrong hash"
             raise PortUnavailableError(msg)
         with tarfile.open(archive) as files:
-            files.extract(PROGRAM.as_posix(), folder)
+            program = files.extractfile(PROGRAM.as_posix())
+            if program is None:
+                msg = f"Mokapi cannot be downloaded: {PACKAGE} has no {PROGRAM}"
+                raise PortUnavailableError(msg)
+            (folder / PROGRAM).parent.mkdir(parents=True, exist_ok=True)
+            (folder / PROGRAM).write_bytes(program.read())
         (folder / PROGRAM).chmod(0o755)
 
     return cached(_name(), download) / PROGRAM

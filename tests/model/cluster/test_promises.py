@@ -21,6 +21,7 @@ from groupcheck.model.engine.rules import Effect, Version, VersionRule
 BROKEN: Final = {
     "election-2": [promises.CONTROLLER],
     "election-3": [promises.CONTROLLER],
+    "isr": [promises.CONTROLLER, promises.LEADERS],
     "fencing": [promises.CONTROLLER, promises.LEADERS],
     "unclean": [promises.CLEAN],
     "offsets": [promises.NO_OFFSET, promises.METADATA],
