@@ -23,6 +23,7 @@ from groupcheck.implementation.cluster.replicas import HostedPartition, Replicas
 from groupcheck.implementation.cluster.requests import (
     ControlRequest,
     LeaderAndIsrRequest,
+    PartitionState,
     StopReplicaRequest,
     StopReplicaResponse,
     UpdateMetadataRequest,
@@ -57,6 +58,11 @@ class Broker:
         registrations: takes the epoch of each registration.
         endpoint: that it registers.
 
+    Attributes:
+        partitions: in its metadata, as the last UpdateMetadata about each of them has it.
+        live: brokers in its metadata, with host and port.
+        controller_id: in its metadata, or None.
+
     Raises:
         NodeExistsError: the id is registered.
     """
@@ -81,8 +87,9 @@ class Broker:
         self.epoch = 0
         self._registrations = registrations
         self.controller_epoch = 0
-        self.leaders: dict[TopicPartition, int] = {}
+        self.partitions: dict[TopicPartition, PartitionState] = {}
         self.live: dict[int, tuple[str, int]] = {}
+        self.controller_id: int | None = None
         self.replicas = Replicas(number, logs)
         if options.metadata is Metadata.ALL:
             self.replicas.available = set()
@@ -104,6 +111,11 @@ class Broker:
             self.access.session.close()
             raise
         self.controller.put(Event(events.STARTUP))
+
+    @property
+    def leaders(self) -> dict[TopicPartition, int]:
+        """By partition, the leader in its metadata."""
+        return {each: partition.state.leader for each, partition in self.partitions.items()}
 
     def _register(self) -> None:
         """KafkaServer.scala:312."""
@@ -165,15 +177,16 @@ class Broker:
     def _update_metadata(self, request: UpdateMetadataRequest) -> None:
         """MetadataCache.scala:287."""
         self.live = request.live
+        self.controller_id = request.controller
         if self.replicas.available is not None:
             self.replicas.available = set(request.live)
         deleted = []
         for each, partition in request.partitions.items():
             if partition.state.leader == DURING_DELETE:
-                self.leaders.pop(each, None)
+                self.partitions.pop(each, None)
                 deleted.append(each)
             else:
-                self.leaders[each] = partition.state.leader
+                self.partitions[each] = partition
         self.coordinator.deleted(deleted)
 
     def alter_isr(self, of: TopicPartition, isr: tuple[int, ...]) -> AlterIsrReceived:

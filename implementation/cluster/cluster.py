@@ -162,18 +162,31 @@ class Cluster:
 
     def go_on(self) -> None:
         """Do what brokers do by themselves, until nothing is left."""
-        while (given := self._next_step()) is not None:
+        while self.step() is not None:
+            pass
+
+    def step(self) -> ClusterInput | None:
+        """Do the next of what brokers do by themselves; return it, or None if nothing is left.
+
+        A broker learns that its session has ended when the others have nothing left to do: the
+        store calls their watches at once, and the broker has to connect again.
+        """
+        given = self._next_step()
+        if given is not None:
             self.apply(given)
             self.settle()
+        return given
 
     def _next_step(self) -> ClusterInput | None:
+        expired = []
         for number, machine in self.machines.items():
             broker = machine.broker
             if broker is None:
                 continue
             controller = broker.controller
             if not broker.renewing and not broker.access.session.alive:
-                return ClusterInput(RENEW, number)
+                expired.append(number)
+                continue
             if controller.claiming is not None:
                 return ClusterInput(CLAIM, number)
             if controller.queue:
@@ -183,7 +196,7 @@ class Cluster:
             for receiver, queue in controller.channels.queues.items():
                 if queue and self.machines[receiver].broker is not None:
                     return ClusterInput(DELIVER, receiver, sender=number)
-        return None
+        return ClusterInput(RENEW, expired[0]) if expired else None
 
     def running(self, number: int) -> Broker:
         """A broker that runs.
