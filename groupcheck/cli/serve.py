@@ -6,8 +6,12 @@ import argparse
 
 from groupcheck.cli.exit_status import CONFORMS, ending_with_message, with_packages_of
 from groupcheck.cli.options import add_shared, add_table
+from groupcheck.numeric_options import whole
 
 HELP = "serve a coordinator to Kafka clients"
+
+MOST_BROKERS = 9
+MOST_MS = 600_000
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -23,6 +27,17 @@ def add_options(command: argparse.ArgumentParser) -> None:
 """
     add_table(command, table, listen=(_address, ("127.0.0.1", 9092)), topic=(_topic, []))
     add_shared(command, "profile")
+    table = """
+--brokers N                   serve a cluster of 2 to 9 brokers, on this port and the next ones;
+                              lines on standard input stop brokers, move leaders, delete topics (1)
+--session-timeout-ms NUMBER   when the session of a killed broker ends (1000)
+"""
+    add_table(
+        command,
+        table,
+        brokers=(whole(1, MOST_BROKERS), 1),
+        session_timeout_ms=(whole(0, MOST_MS), 1_000),
+    )
     table = """
 --config NAME=NUMBER,...  a broker setting, such as group.initial.rebalance.delay.ms=0
 --data-dir DIR            store groups and offsets in DIR, synced before they are acknowledged (in
@@ -40,14 +55,18 @@ def run(options: argparse.Namespace) -> int:
         CommandError: a package is missing, a setting is invalid, or the server cannot start.
     """
     with with_packages_of("serve"):
-        from groupcheck.implementation.server import server
+        from groupcheck.implementation.server import console, server
         from groupcheck.implementation.server.settings import BadSettingError, parse
 
     host, port = options.listen
     with ending_with_message(BadSettingError, server.CannotServeError):
         settings, topics = parse(options.config), tuple(options.topic)
         profile, record, data = options.profile, options.record, options.data_dir
-        server.run(server.Options(host, port, topics, profile, settings, record, data))
+        given = server.Options(host, port, topics, profile, settings, record, data)
+        if options.brokers == 1:
+            server.run(given)
+        else:
+            console.run(given, options.brokers, options.session_timeout_ms)
     return CONFORMS
 
 

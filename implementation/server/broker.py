@@ -9,6 +9,7 @@ from typing import Final
 from groupcheck.implementation.server import codec
 from groupcheck.implementation.server.calls import Call, Client
 from groupcheck.implementation.server.groups import Groups
+from groupcheck.implementation.server.known import Alone, Known
 from groupcheck.implementation.server.metadata import Metadata
 from groupcheck.implementation.server.offsets import Offsets
 from groupcheck.implementation.server.ranges import API_NAMES, served
@@ -38,19 +39,22 @@ class Broker:
         groups: the coordinator.
         topics: the topics that can be consumed.
         settings: the broker's settings.
+        known: its cluster, if it is not the only broker.
 
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what is outside of a broker
         self,
         profile: str,
         apis: Collection[str],
         groups: Groups,
         topics: Topics,
         settings: Settings,
+        *,
+        known: Known | None = None,
     ) -> None:
         self.served = served(profile, apis)
-        self._metadata = Metadata(self.served, topics, settings)
+        self._metadata = Metadata(self.served, topics, settings, known or Alone(topics))
         reading, writing = Reading(topics), Writing(topics, settings.limits)
         offsets = Offsets(topics, groups)
         transactions = Transactions(topics, groups, asyncio.get_running_loop())

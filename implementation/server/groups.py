@@ -157,12 +157,16 @@ class Groups:
 
     def cleanup(self) -> None:
         """Remove expired offsets and groups."""
+        self.change("cleanup", self._coordinator.cleanup)
+
+    def change(self, fault: str, make: Callable[[], Sequence[Response]]) -> None:
+        """Change the coordinator in another way than with a request, and deliver the responses."""
         if self._flushing:
-            self._queued.append(self.cleanup)
+            self._queued.append(partial(self.change, fault, make))
             return
         self._advance()
         try:
-            self._handle_result(self._coordinator.cleanup(), "cleanup")
+            self._handle_result(make(), fault)
         finally:
             self._continue()
 

@@ -15,7 +15,9 @@ from groupcheck.model.vocabulary import ErrorCode, OffsetFetchRequestTopic, Offs
 # Kafka's error codes that no coordinator returns (Errors.java).
 OFFSET_OUT_OF_RANGE: Final = ErrorCode(1)
 CORRUPT_MESSAGE: Final = ErrorCode(2)
+LEADER_NOT_AVAILABLE: Final = ErrorCode(5)
 INVALID_TOPIC_EXCEPTION: Final = ErrorCode(17)
+TOPIC_ALREADY_EXISTS: Final = ErrorCode(36)
 INVALID_PRODUCER_EPOCH: Final = ErrorCode(47)
 INVALID_TXN_STATE: Final = ErrorCode(48)
 INVALID_PRODUCER_ID_MAPPING: Final = ErrorCode(49)
@@ -62,12 +64,14 @@ class MetadataResponsePartition(NamedTuple):
     leader_epoch: int
     replica_nodes: tuple[int, ...]
     isr_nodes: tuple[int, ...]
+    offline_replicas: tuple[int, ...] = ()
 
 
 class MetadataResponseTopic(NamedTuple):
     error_code: ErrorCode
     name: str
     partitions: tuple[MetadataResponsePartition, ...] = ()
+    is_internal: bool = False
 
 
 class MetadataResponse(NamedTuple):

@@ -7,29 +7,31 @@ from typing import Final
 
 from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.calls import Call
+from groupcheck.implementation.server.known import Known
 from groupcheck.implementation.server.ranges import API_KEYS, Range
 from groupcheck.implementation.server.settings import Settings
-from groupcheck.implementation.server.topics import BadTopicError, Partition, Topics
+from groupcheck.implementation.server.topics import BadTopicError, Topics
 from groupcheck.model.vocabulary import ErrorCode
 
-NODE_ID: Final = 0
 CLUSTER_ID: Final = "groupcheck"
-KEY_TYPES: Final = (0, 1)  # a group, a transaction (FindCoordinatorRequest.java, CoordinatorType)
 BROKER_RESOURCE: Final = 4  # ConfigResource.Type.BROKER
 DEFAULT_CONFIG: Final = 5  # DescribeConfigsResponse.ConfigSource
 STATIC_BROKER_CONFIG: Final = 4
 
 
 class Metadata:
-    """The description of this broker."""
+    """The description of this broker, and of its cluster as it knows it."""
 
-    def __init__(self, served: Mapping[str, Range], topics: Topics, settings: Settings) -> None:
+    def __init__(
+        self, served: Mapping[str, Range], topics: Topics, settings: Settings, known: Known
+    ) -> None:
         self._versions = tuple(
             messages.ApiVersion(API_KEYS[name], versions.oldest, versions.newest)
             for name, versions in served.items()
         )
         self._topics = topics
         self._settings = settings
+        self._known = known
 
     def api_versions(self, call: Call) -> None:
         """Answer ApiVersions."""
@@ -48,47 +50,40 @@ class Metadata:
         else:
             names = list(dict.fromkeys(topic.name for topic in body.topics))
         create = body.topics is not None and body.allow_auto_topic_creation
-        host, port = call.client.broker_address
         call.reply(
             messages.MetadataResponse(
-                (messages.MetadataResponseBroker(NODE_ID, host, port),),
+                self._known.brokers(call.client),
                 CLUSTER_ID,
-                NODE_ID,
+                self._known.controller_id,
                 tuple(self._topic(name, create=create) for name in names),
             )
         )
 
     def _topic(self, name: str, *, create: bool) -> messages.MetadataResponseTopic:
         try:
-            partitions = self._partitions(name, create=create)
+            if create:
+                self._topics.create(name, self._settings.limits.num_partitions)
         except BadTopicError as error:
             return messages.MetadataResponseTopic(error.error_code, name)
-        if not partitions:
-            return messages.MetadataResponseTopic(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, name)
-        replicas = (NODE_ID,)
-        described = (
-            messages.MetadataResponsePartition(
-                ErrorCode.NONE, index, NODE_ID, 0, replicas, replicas
-            )
-            for index in range(len(partitions))
+        return self._known.topic(name) or messages.MetadataResponseTopic(
+            # What has just been created is known later, except to a broker that is alone.
+            messages.LEADER_NOT_AVAILABLE if create else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+            name,
         )
-        return messages.MetadataResponseTopic(ErrorCode.NONE, name, tuple(described))
-
-    def _partitions(self, name: str, *, create: bool) -> list[Partition]:
-        if create:
-            return self._topics.create(name, self._settings.limits.num_partitions)
-        return self._topics.partitions(name)
 
     def find_coordinator(self, call: Call) -> None:
-        """Answer FindCoordinator: this broker, for every key."""
+        """Answer FindCoordinator."""
         body: messages.FindCoordinatorRequest = call.body
-        host, port = call.client.broker_address
-        error = ErrorCode.NONE if body.key_type in KEY_TYPES else ErrorCode.INVALID_REQUEST
-        here = (-1, "", -1) if error else (NODE_ID, host, port)
-        coordinators = tuple(
-            messages.Coordinator(key, *here, error) for key in body.coordinator_keys
-        )
-        call.reply(messages.FindCoordinatorResponse(error, *here, coordinators))
+
+        def coordinator(key: str) -> messages.Coordinator:
+            found = self._known.coordinator(body.key_type, key, call.client)
+            if isinstance(found, ErrorCode):
+                return messages.Coordinator(key, -1, "", -1, found)
+            return messages.Coordinator(key, *found)
+
+        _, node_id, host, port, error = coordinator(body.key)
+        several = tuple(map(coordinator, body.coordinator_keys))
+        call.reply(messages.FindCoordinatorResponse(error, node_id, host, port, several))
 
     def describe_configs(self, call: Call) -> None:
         """Answer DescribeConfigs: the broker's settings; topics have none of their own."""
@@ -100,7 +95,7 @@ class Metadata:
         self, resource: messages.DescribeConfigsResource
     ) -> messages.DescribeConfigsResult:
         kind, name = resource.resource_type, resource.resource_name
-        if kind != BROKER_RESOURCE or name not in {"", str(NODE_ID)}:
+        if kind != BROKER_RESOURCE or name not in {"", str(self._known.node_id)}:
             return messages.DescribeConfigsResult(ErrorCode.INVALID_REQUEST, kind, name)
         default = Settings().kafka_names()
         configs = tuple(

@@ -47,10 +47,9 @@ class Reading:
         self, topic: str, requested: messages.ListOffsetsPartition, *, committed: bool
     ) -> messages.ListOffsetsPartitionResponse:
         index = requested.partition_index
-        partition = self._topics.partition(topic, index)
-        if partition is None:
-            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return messages.ListOffsetsPartitionResponse(index, unknown)
+        partition = self._topics.led(topic, index)
+        if isinstance(partition, ErrorCode):
+            return messages.ListOffsetsPartitionResponse(index, partition)
         timestamp = -1
         if requested.timestamp == LATEST:
             offset = partition.stable_offset if committed else partition.end_offset
@@ -130,9 +129,9 @@ class _Fetch:
         self, topic: str, requested: messages.FetchPartition, max_bytes: int
     ) -> messages.PartitionData:
         index, offset = requested.partition, requested.fetch_offset
-        partition = self._topics.partition(topic, index)
-        if partition is None:
-            return messages.PartitionData(index, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        partition = self._topics.led(topic, index)
+        if isinstance(partition, ErrorCode):
+            return messages.PartitionData(index, partition)
         committed = self._body.isolation_level == READ_COMMITTED
         data = messages.PartitionData(
             index,
@@ -172,10 +171,9 @@ class Writing:
     def _append(
         self, topic: str, sent: messages.PartitionProduceData
     ) -> messages.PartitionProduceResponse:
-        partition = self._topics.partition(topic, sent.partition_index)
-        if partition is None:
-            unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return messages.PartitionProduceResponse(sent.partition_index, unknown)
+        partition = self._topics.led(topic, sent.partition_index)
+        if isinstance(partition, ErrorCode):
+            return messages.PartitionProduceResponse(sent.partition_index, partition)
         data = sent.records or b""
         if len(data) > self._limits.message_max_bytes:
             too_large = ErrorCode.MESSAGE_TOO_LARGE

@@ -13,13 +13,14 @@ import socket
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Protocol
 
 from groupcheck.implementation.core.profiles import PROFILES
 from groupcheck.implementation.log.errors import LogError
 from groupcheck.implementation.server.broker import Broker
 from groupcheck.implementation.server.connection import Connection
 from groupcheck.implementation.server.groups import Embedded, Groups, embed
+from groupcheck.implementation.server.known import Known
 from groupcheck.implementation.server.maintenance import Maintenance, Notes
 from groupcheck.implementation.server.recording import Recording
 from groupcheck.implementation.server.settings import Limits, Settings
@@ -44,6 +45,26 @@ class Options(NamedTuple):
     settings: Settings = Settings()
     record: Path | None = None
     data_dir: Path | None = None
+
+
+class Service(Protocol):
+    """What `serve` runs."""
+
+    async def start(self) -> None:
+        """Start serving.
+
+        Raises:
+            CannotServeError: it cannot start; nothing stays open.
+        """
+        ...
+
+    async def stop(self) -> None:
+        """Stop serving, and release all resources."""
+        ...
+
+    def served_at(self) -> list[tuple[str, str, int]]:
+        """What is served, and on which host and port."""
+        ...
 
 
 class Server:
@@ -105,12 +126,26 @@ class Server:
             embedded = embed(options.settings.config, options.profile, options.data_dir)
         except LogError as error:
             raise CannotServeError(str(error)) from error
+        self._serve(embedded, topics, loop)
+
+    def _serve(
+        self,
+        embedded: Embedded,
+        topics: Topics,
+        loop: asyncio.AbstractEventLoop,
+        known: Known | None = None,
+    ) -> Groups:
+        """Create the broker of a coordinator."""
+        options = self._options
         self._embedded = embedded
         self._recording = self._record(embedded)
         self._groups = Groups(embedded, loop, self._recording)
-        self.broker = Broker(options.profile, embedded.apis, self._groups, topics, options.settings)
+        self.broker = Broker(
+            options.profile, embedded.apis, self._groups, topics, options.settings, known=known
+        )
         interval_ms = self.limits.offsets_retention_check_interval_ms
         self._maintenance = Maintenance(self._groups, embedded.disk, interval_ms, self.notes)
+        return self._groups
 
     def _record(self, embedded: Embedded) -> Recording | None:
         path = self._options.record
@@ -159,6 +194,10 @@ class Server:
             self._recording.close()
         if self._embedded is not None and self._embedded.disk is not None:
             self._embedded.disk.close()
+
+    def served_at(self) -> list[tuple[str, str, int]]:
+        """See `Service`."""
+        return [(f"Kafka {self._options.profile}", *address) for address in self.addresses]
 
     def add(self, connection: Connection) -> bool:
         """Add a connection; False if there are too many."""
@@ -229,25 +268,35 @@ def run(options: Options) -> None:
     Raises:
         CannotServeError: it cannot start.
     """
-    asyncio.run(_serve(options))
+    asyncio.run(serve(Server(options, say)))
 
 
-async def _serve(options: Options) -> None:
+async def serve(
+    service: Service, end: asyncio.Event | None = None, started: asyncio.Event | None = None
+) -> None:
+    """Serve until SIGINT or SIGTERM, or until `end` is set; set `started` after the start.
+
+    Raises:
+        CannotServeError: it cannot start.
+    """
     logging.basicConfig(format="groupcheck: %(message)s")
-    server = Server(options, _say)
-    await server.start()
-    loop, end = asyncio.get_running_loop(), asyncio.Event()
+    await service.start()
+    loop, end = asyncio.get_running_loop(), end or asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(number, end.set)
-    for host, port in server.addresses:
-        _say(f"serving Kafka {options.profile} on {shown(host, port)}")
-    if not all(ipaddress.ip_address(host).is_loopback for host, _ in server.addresses):
-        _say("other machines can connect, and there is no authentication")
+    served_at = service.served_at()
+    for what, host, port in served_at:
+        say(f"serving {what} on {shown(host, port)}")
+    if not all(ipaddress.ip_address(host).is_loopback for _, host, _ in served_at):
+        say("other machines can connect, and there is no authentication")
+    if started is not None:
+        started.set()
     await end.wait()
-    await server.stop()
+    await service.stop()
 
 
-def _say(line: str) -> None:
+def say(line: str) -> None:
+    """Write a line to standard error."""
     if sys.stderr is not None:
         with contextlib.suppress(OSError):
             sys.stderr.write(f"groupcheck: {line}\n")

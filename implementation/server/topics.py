@@ -214,3 +214,11 @@ class Topics:
         """A partition, or None."""
         partitions = self._topics.get(name, ())
         return partitions[index] if 0 <= index < len(partitions) else None
+
+    def led(self, name: str, index: int) -> Partition | ErrorCode:
+        """A partition that this broker leads, or the error."""
+        return self.partition(name, index) or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def remove(self, name: str) -> None:
+        """Remove a topic, if it is there."""
+        self._topics.pop(name, None)

@@ -12,7 +12,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
-from groupcheck.implementation.server.server import CannotServeError, Options, Server
+from groupcheck.implementation.server.brokers import Brokers
+from groupcheck.implementation.server.server import CannotServeError, Options, Server, Service
 from groupcheck.implementation.server.settings import parse
 from groupcheck.properties.histories.checker import GroupsChecked, check_groups, load
 from groupcheck.properties.ports import codec
@@ -33,7 +34,84 @@ JOIN: dict[str, Any] = {
 }
 
 
-class Served:
+class Hosted:
+    """A service on an event loop with its own thread; `notes` are its log messages."""
+
+    service: Service
+
+    def __init__(self) -> None:
+        self.notes: list[str] = []
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        try:
+            self.run(self.service.start())
+        except CannotServeError:
+            self._end()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.run(self.service.stop())
+        self._end()
+
+    def _end(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(WAIT_S)
+        self._loop.close()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a function on the server's thread."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
+
+
+class ServedBrokers(Hosted):
+    """A cluster of several brokers on free ports of the loopback.
+
+    Args:
+        brokers: how many there are.
+        topics: the initial topics, with the number of their partitions.
+        config: broker settings, NAME=NUMBER.
+        profile: the version of Kafka.
+        session_timeout_ms: when the session of a killed broker ends.
+
+    """
+
+    def __init__(
+        self,
+        brokers: int,
+        *topics: tuple[str, int],
+        config: Sequence[str] = QUICK,
+        profile: str = "2.7",
+        session_timeout_ms: int = 300,
+    ) -> None:
+        super().__init__()
+        options = Options("127.0.0.1", 0, topics, profile, parse(config))
+        self.service = self.brokers = Brokers(
+            options, brokers, self.notes.append, session_timeout_ms=session_timeout_ms
+        )
+
+    @property
+    def addresses(self) -> list[str]:
+        """The addresses of the running brokers."""
+        return [f"{host}:{port}" for host, port in self.brokers.addresses]
+
+    @contextmanager
+    def connected(self, broker: int) -> Iterator[Wire]:
+        """A connection of bytes to a running broker."""
+        running = self.brokers.status().running
+        with connected_to(self.brokers.addresses[running.index(broker)][1]) as wire:
+            yield wire
+
+
+class Served(Hosted):
     """A server on a free port of the loopback; `notes` are its log messages.
 
     Args:
@@ -55,41 +133,16 @@ class Served:
         profile: str = "2.7",
         data_dir: Path | None = None,
     ) -> None:
-        self.notes: list[str] = []
+        super().__init__()
         self.record = record
         options = Options("127.0.0.1", port, topics, profile, parse(config), record, data_dir)
-        self.server = Server(options, self.notes.append)
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self.service = self.server = Server(options, self.notes.append)
 
     def __enter__(self) -> Self:
-        self._thread.start()
-        try:
-            self.run(self.server.start())
-        except CannotServeError:
-            self._end()
-            raise
+        super().__enter__()
         self.host, self.port = self.server.addresses[0]
         self.address = f"{self.host}:{self.port}"
         return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.run(self.server.stop())
-        self._end()
-
-    def _end(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(WAIT_S)
-        self._loop.close()
-
-    def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run a function on the server's thread."""
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(WAIT_S)
 
     def checked(self) -> GroupsChecked:
         """The model's verdict on the recording so far."""
