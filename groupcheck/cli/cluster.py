@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from threading import Event
 
     from groupcheck.model.brokers import ClusterInput, Nodes
+    from groupcheck.properties.brokers.apache import Release
     from groupcheck.properties.cluster.real.actions import Action
     from groupcheck.properties.cluster.real.driver import RealCluster
     from groupcheck.properties.cluster.real.oracle import Oracle
@@ -122,7 +123,7 @@ def _verify(options: argparse.Namespace) -> int:
     errors = (PortFailedError, PortUnavailableError)
     with ending_with_message(*errors, action="run the cluster"), interruptible() as check:
         release = release_of(options.cluster)
-        with _running(options.cluster, InterruptedWait(check)) as cluster:
+        with _running(release, InterruptedWait(check)) as cluster:
             to_stderr(f"a cluster of {release.title} runs")
             oracle = _oracle()
             verified = _verified(options, cluster, only, oracle)
@@ -140,13 +141,12 @@ def _verify(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _running(spec: str, interrupted: Event) -> Iterator[RealCluster]:
+def _running(release: Release, interrupted: Event) -> Iterator[RealCluster]:
     """The cluster, which ends with the block, also when the block is interrupted."""
     from groupcheck.properties.brokers.definition import to_stderr
     from groupcheck.properties.cluster.real.driver import RealCluster
-    from groupcheck.properties.cluster.real.processes import release_of
 
-    cluster = RealCluster(release_of(spec), interrupted, to_stderr)
+    cluster = RealCluster(release, interrupted, to_stderr)
     try:
         yield cluster
     finally:

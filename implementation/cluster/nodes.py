@@ -49,17 +49,17 @@ def topic_path(topic: str) -> str:
 
 def partitions_path(topic: str) -> str:
     """The parent of the partitions of a topic."""
-    return f"{TOPICS}/{topic}/partitions"
+    return f"{topic_path(topic)}/partitions"
 
 
 def partition_path(of: TopicPartition) -> str:
     """The parent of the state of a partition."""
-    return f"{TOPICS}/{of.topic}/partitions/{of.partition}"
+    return f"{partitions_path(of.topic)}/{of.partition}"
 
 
 def state_path(of: TopicPartition) -> str:
     """The state of a partition."""
-    return f"{TOPICS}/{of.topic}/partitions/{of.partition}/state"
+    return f"{partition_path(of)}/state"
 
 
 def deletion_path(topic: str) -> str:

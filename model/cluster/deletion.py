@@ -70,6 +70,7 @@ def _complete(step: ClusterStep, about: About) -> None:
     forget_topic(step, topic)
 
 
+QUEUED: Final = when("it is to be deleted", lambda s, about: s.topic(about.topic).queued)
 _ALL_DELETED: Final = when("every replica is in ReplicaDeletionSuccessful", _all_deleted)
 _NOT_STARTED: Final = when(
     "no replica is in ReplicaDeletionStarted", lambda s, about: not _started(s, about)
@@ -128,7 +129,7 @@ ELIGIBLE: Final = table(
         "deletion/halted",
         "a replica is not live, or could not be deleted",
         at(TDM, 224),
-        when("it is to be deleted", lambda s, about: s.topic(about.topic).queued),
+        QUEUED,
         _NOT_STARTED,
         when("it is ineligible", lambda s, about: s.topic(about.topic).ineligible),
     ),
@@ -136,7 +137,7 @@ ELIGIBLE: Final = table(
         "deletion/start",
         "the topic is to be deleted",
         at(TDM, 342),
-        when("it is to be deleted", lambda s, about: s.topic(about.topic).queued),
+        QUEUED,
         _NOT_STARTED,
     ),
 )
@@ -194,7 +195,7 @@ INELIGIBLE: Final = single(
     "deletion/halt",
     "a replica cannot be deleted now",
     at(TDM, 172),
-    when("it is to be deleted", lambda s, about: s.topic(about.topic).queued),
+    QUEUED,
     does("mark it ineligible", lambda s, about: s.set_topic(about.topic, ineligible=True)),
 )
 RESUMED: Final = single(
@@ -203,7 +204,7 @@ RESUMED: Final = single(
     "deletion/resume",
     "a broker with a replica of the topic has returned",
     at(TDM, 138),
-    when("it is to be deleted", lambda s, about: s.topic(about.topic).queued),
+    QUEUED,
     does("mark it eligible again", lambda s, about: s.set_topic(about.topic, ineligible=False)),
 )
 

@@ -29,11 +29,10 @@ from groupcheck.model.cluster.step import (
     existing,
     inform,
     replaced,
-    tries,
     unsent,
     when,
 )
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, rule, table
+from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide, rule, single, table
 
 ACTIVE: Final = when("it is not the controller", lambda s, _: s.me.controller is None)
 
@@ -112,27 +111,23 @@ def _on_failure(step: ClusterStep, numbers: Brokers) -> None:
     fail_deletion(step, deleted)
 
 
-def _new(step: ClusterStep, event: Event) -> None:
-    new = event.topics
-    _add_live(step, list(new))
-    _on_startup(step, list(new))
+def _new(step: ClusterStep, numbers: Brokers) -> None:
+    _add_live(step, numbers)
+    _on_startup(step, numbers)
 
 
-def _bounced(step: ClusterStep, event: Event) -> None:
-    again = list(event.topics)
-    _remove_live(step, again)
-    _on_failure(step, again)
-    _add_live(step, again)
-    _on_startup(step, again)
+def _bounced(step: ClusterStep, numbers: Brokers) -> None:
+    _dead(step, numbers)
+    _new(step, numbers)
 
 
-def _dead(step: ClusterStep, event: Event) -> None:
-    _remove_live(step, list(event.topics))
-    _on_failure(step, list(event.topics))
+def _dead(step: ClusterStep, numbers: Brokers) -> None:
+    _remove_live(step, numbers)
+    _on_failure(step, numbers)
 
 
 def _some(words: str) -> Guard:
-    return when(words, lambda _, event: bool(event.topics))
+    return when(words, lambda _, numbers: bool(numbers))
 
 
 _START: Final = (
@@ -143,38 +138,32 @@ _FAIL: Final = (
     "elect leaders for the partitions that they led; take their replicas out of ISRs; halt the "
     "deletion of their topics"
 )
-NEW: Final = table(
+NEW: Final = single(
     "new-brokers",
     "brokers",
-    rule(
-        "brokers/new",
-        "brokers have registered",
-        at(KC, 1580),
-        _some("there are new brokers"),
-        does(_START, _new),
-    ),
+    "brokers/new",
+    "brokers have registered",
+    at(KC, 1580),
+    _some("there are new brokers"),
+    does(_START, _new),
 )
-BOUNCED: Final = table(
+BOUNCED: Final = single(
     "bounced-brokers",
     "brokers",
-    rule(
-        "brokers/bounced",
-        "brokers have registered again",
-        at(KC, 1590),
-        _some("there are brokers with a later registration"),
-        does(f"as for brokers that are gone, then as for new ones: {_FAIL}; {_START}", _bounced),
-    ),
+    "brokers/bounced",
+    "brokers have registered again",
+    at(KC, 1590),
+    _some("there are brokers with a later registration"),
+    does(f"as for brokers that are gone, then as for new ones: {_FAIL}; {_START}", _bounced),
 )
-DEAD: Final = table(
+DEAD: Final = single(
     "dead-brokers",
     "brokers",
-    rule(
-        "brokers/dead",
-        "brokers are gone",
-        at(KC, 1602),
-        _some("there are brokers whose registration is gone"),
-        does(_FAIL, _dead),
-    ),
+    "brokers/dead",
+    "brokers are gone",
+    at(KC, 1602),
+    _some("there are brokers whose registration is gone"),
+    does(_FAIL, _dead),
 )
 
 
@@ -183,7 +172,7 @@ def _change_brokers(step: ClusterStep, _event: Event) -> None:
     _connect(step, [*bounced, *dead])
     step.disconnected = dead  # new brokers are handled before dead ones are forgotten
     for each, numbers in ((NEW, new), (BOUNCED, bounced), (DEAD, dead)):
-        tries("", each).apply(step, Event("BrokerChange", topics=tuple(numbers)))
+        decide(step, each, numbers)
 
 
 # Topics that are created and deleted
@@ -217,7 +206,6 @@ def _delete_topics(step: ClusterStep, _event: Event) -> None:
 
 
 def _deleted(step: ClusterStep, event: Event) -> None:
-
     replicas = [
         (topic, event.broker)
         for topic in event.topics
