@@ -46,11 +46,14 @@ def inputs_of(actions: Sequence[Action]) -> tuple[ClusterInput, ...] | None:
 
 def disallowed(
     oracle: Oracle, inputs: Sequence[ClusterInput], view: ClusterView
-) -> list[Violation]:
-    """A violation unless the oracle allows the nodes of a view after these inputs."""
+) -> list[Violation] | None:
+    """A violation unless the oracle allows the nodes of a view after these inputs.
+
+    It is None if the oracle says nothing of these inputs.
+    """
     every = oracle(inputs)
     if every is None:
-        return []
+        return None
     allowed = set(map(compared, every))
     found = compared(nodes(view))
     if found in allowed:

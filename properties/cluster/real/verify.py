@@ -239,8 +239,9 @@ def trace_of(cluster: Cluster, actions: Sequence[Action], oracle: Oracle | None)
         steps.append(Step(str(action), error, views[-1]))
         found = _found(views)
         if oracle is not None and not found and (inputs := inputs_of(done)) is not None:
-            found = disallowed(oracle, inputs, views[-1])
-            compared += 1
+            said = disallowed(oracle, inputs, views[-1])
+            found = said or []
+            compared += said is not None
     for words, then in ((RECOVERY, cluster.recover), (CLEANING, cluster.clean)):
         if not found:
             views += then()
