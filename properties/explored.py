@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -59,9 +60,11 @@ def space_of(instance: Instance, done: Callable[[int], None] = lambda _states: N
         done(found)
 
     # Rules are functions and cannot be pickled; numbers are quickly computed.
+    package, _, _ = type(instance).__module__.rpartition(".")
     space = derived(
         f"state space of {instance.text}",
         lambda: explore(instance, count)._replace(instance=None, numbers={}),
+        sys.modules[package],
     )
     done(len(space.nodes) - states)
     numbers = {node: number for number, node in enumerate(space.nodes)}

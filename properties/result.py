@@ -26,6 +26,7 @@ class Settings(NamedTuple):
     on a real clock there is then no other limit to the number of sequences. With `pairs` a port in
     virtual time is tested on every pair of adjacent transitions. `walks` is the number of random
     walks, run by up to `jobs` processes. `sequences` is the length of a long run on a real clock.
+    `stage` is the only stage of such a run, or empty for all.
     `side_by_side` is the number of its sequences that run at the same time, or in virtual time the
     number of ports; 0 is the usual number.
     """
@@ -43,6 +44,7 @@ class Settings(NamedTuple):
     sequences: int = 0
     side_by_side: int = 0
     time_s: int = 0
+    stage: str = ""
 
 
 class TransitionCounts(msgspec.Struct, frozen=True):

@@ -58,6 +58,7 @@ sequence of requests that shows it.
         add_number(command, number)
     table = """
 --sequences N     run N sequences (live brokers; docs/long-runs.md)
+--stage STAGE     with --sequences: only this stage; tours, timed-tours, walks or timed-walks
 --side-by-side N  how many programs of exec: run at once (1), for a slow one; with --sequences, how
                   many sequences, each in its own group (100)
 --resume FILE     with --sequences: record progress in FILE, and continue from it
@@ -83,6 +84,7 @@ sequence of requests that shows it.
         "side_by_side": (whole(1, 1_000), 0),
         "time": (duration, 0),
         "fail_on": (_severity, "cosmetic"),
+        "stage": (_stage, None),
     }
     add_table(command, table, **read)
     add_shared(command, "fail_under", "json")
@@ -106,6 +108,9 @@ def run(options: argparse.Namespace) -> int:
     source = _source(options)
     if options.side_by_side and not (options.sequences or source.is_program):
         msg = "--side-by-side is for programs (exec:), and for live brokers with --sequences"
+        raise CommandError(msg)
+    if options.stage and not options.sequences:
+        msg = "--stage is for live brokers with --sequences"
         raise CommandError(msg)
     settings = _settings(options, source)
     if options.report is not None:
@@ -136,6 +141,17 @@ def run(options: argparse.Namespace) -> int:
             sys.stdout.write("".join(f"coverage   restarted: {reason}\n" for reason in refused))
     check_coverage(saved, status, options.fail_under)
     return status
+
+
+def _stage(text: str) -> str:
+    from groupcheck.properties.long_runs.long_run import STAGES
+
+    stage = text.replace("-", " ")
+    if stage not in STAGES:
+        known = ", ".join(name.replace(" ", "-") for name in STAGES)
+        msg = f"{text!r} is no stage; stages: {known}"
+        raise argparse.ArgumentTypeError(msg)
+    return stage
 
 
 def _severity(text: str) -> str:
@@ -184,6 +200,7 @@ def _settings(options: argparse.Namespace, source: PortSource) -> Settings:
         sequences=options.sequences,
         side_by_side=options.side_by_side,
         time_s=options.time,
+        stage=options.stage or "",
     )
 
 

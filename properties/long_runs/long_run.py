@@ -1,8 +1,8 @@
 """A long run on a real clock: thousands of concurrent sequences, in a run that can be resumed.
 
-Sequences are numbered. The first ones tour the state graphs, the next ones are random and wait for
-no timer, the last ones have timeouts that end during the test. The number and the seed determine a
-sequence.
+Sequences are numbered. The first ones tour the state graphs, those without timers before those with
+timers; the next ones are random and wait for no timer, the last ones have timeouts that end during
+the test. The number and the seed determine a sequence.
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from itertools import accumulate
 from pathlib import Path
 from random import Random
 from time import monotonic
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from groupcheck.model.classic.instances.instance import Instance
 from groupcheck.model.classic.instances.real_time import real_time_instances
@@ -33,20 +34,40 @@ from groupcheck.properties.long_runs.resume_file import (
     ResumeFile,
     latest,
 )
+from groupcheck.properties.long_runs.timers import timed_instances
 from groupcheck.properties.minimising import concurrently, minimise
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
-from groupcheck.properties.result import Outage, Stage
+from groupcheck.properties.result import Outage, Settings, Stage
 from groupcheck.properties.run import FoundError, replay
 from groupcheck.properties.schedules import CONCURRENT, Schedule, broker_of
 from groupcheck.properties.sequence import Sequence, well_formed
 from groupcheck.properties.verify import Verification
 
-# The stages, and at which percentage of the sequences each ends.
 SIDE_BY_SIDE: Final = 100  # sequences, usually
-TIMED: Final = "timed walks"
-STAGES: Final[Mapping[str, int]] = {"tours": 50, "walks": 85, TIMED: 100}
-TIMED_FACTOR: Final = 2  # timed walks mostly wait, so twice as many run concurrently
+TIMED_FACTOR: Final = 2  # timed stages mostly wait, so twice as many sequences run concurrently
+
+
+class Kind(NamedTuple):
+    """A stage: its percentage of the sequences, and what they do.
+
+    Args:
+        share: in percent.
+        timed: whether timers fire in it.
+        tours: whether its sequences tour state graphs while transitions are left.
+    """
+
+    share: int
+    timed: bool = False
+    tours: bool = False
+
+
+STAGES: Final[Mapping[str, Kind]] = {
+    "tours": Kind(40, tours=True),
+    "timed tours": Kind(15, timed=True, tours=True),
+    "walks": Kind(30),
+    "timed walks": Kind(15, timed=True),
+}
 MAX_RERUNS: Final = 100  # sequences that run again, alone, after a crash
 PATIENCE_S: Final = 60.0  # how long to wait for a broker that is unavailable
 
@@ -70,7 +91,10 @@ def long_run(resume_file: Path | None = None, patience_s: float = PATIENCE_S) ->
         def instances() -> dict[str, Instance]:
             nonlocal broker
             broker = dict(broker_of(run))
-            return real_time_instances(run.profile, run.settings.members, broker)
+            given = run.profile, run.settings.members, broker
+            found = {**timed_instances(*given), **real_time_instances(*given)}
+            toured = {kind.timed for kind in _stages(run.settings).values() if kind.tours}
+            return {name: each for name, each in found.items() if each.timed in (toured or {False})}
 
         run.explore(instances)
         with (
@@ -80,6 +104,11 @@ def long_run(resume_file: Path | None = None, patience_s: float = PATIENCE_S) ->
             _LongRun(run, broker, file, monitor).do()
 
     return schedule
+
+
+def _stages(settings: Settings) -> Mapping[str, Kind]:
+    """The stages of a run."""
+    return {settings.stage: STAGES[settings.stage]} if settings.stage else STAGES
 
 
 def _monitor(source: PortSource, patience_s: float) -> AvailabilityMonitor:
@@ -99,6 +128,7 @@ def _header(run: Verification) -> dict[str, Any]:
         "seed": settings.seed,
         "sequences": settings.sequences,
         "steps": settings.steps,
+        "stage": settings.stage,
         "members": settings.members,
         "transitions": {name: c.space.transition_count for name, c in run.coverages.items()},
     }
@@ -137,10 +167,10 @@ class _LongRun:
         monitor, source = self._monitor, self._run.source
         try:
             self._resume()
-            for stage in STAGES:
+            for stage in _stages(self._settings):
                 self._run_stage(stage)
             if monitor.outages and monitor.is_stable:  # it was only slow
-                for stage in STAGES:
+                for stage in _stages(self._settings):
                     self._run_stage(stage)
             with concurrently(self._run, CONCURRENT, self._once) as how:
                 minimise(self._run, how)
@@ -184,7 +214,7 @@ class _LongRun:
         if not numbers:
             return
         left, over = iter(numbers), threading.Event()
-        concurrent = self._side_by_side * (TIMED_FACTOR if stage == TIMED else 1)
+        concurrent = self._side_by_side * (TIMED_FACTOR if STAGES[stage].timed else 1)
         done = self._run.progress(f"{stage}, {concurrent} concurrent", len(numbers))
 
         def run_next(port: Port) -> bool:
@@ -219,8 +249,10 @@ class _LongRun:
 
     def _numbers(self, stage: str) -> range:
         """Return the numbers of the sequences of a stage."""
-        ends = [0, *(self._settings.sequences * share // 100 for share in STAGES.values())]
-        place = list(STAGES).index(stage)
+        stages = _stages(self._settings)
+        shares = [0, *accumulate(kind.share for kind in stages.values())]
+        ends = [self._settings.sequences * share // shares[-1] for share in shares]
+        place = list(stages).index(stage)
         return range(ends[place], ends[place + 1])
 
     def _next(self, numbers: Iterator[int]) -> int | None:
@@ -240,13 +272,15 @@ class _LongRun:
         return decided and ran.finding is None
 
     def _run_one(self, number: int, stage: str, port: Port, valid: Callable[[], bool]) -> Ran:
-        steps = self._settings.steps
-        if stage == "tours":
-            for name, coverage in self._run.coverages.items():
-                if coverage.way(0, steps - 1) is not None:
-                    return self._tour_one(name, port, valid)
+        kind, steps = STAGES[stage], self._settings.steps
+        for name, coverage in self._run.coverages.items() if kind.tours else ():
+            if (
+                coverage.space.instance.timed == kind.timed
+                and coverage.way(0, steps - 1) is not None
+            ):
+                return self._tour_one(name, port, valid)
         random = Random(f"{self._settings.seed}/{number}")
-        pace = Pace(stage == TIMED, self._broker)
+        pace = Pace(kind.timed, self._broker)
         walked = walk_live(port, self._run.profile, pace, random, steps)
         rules = frozenset(walked.applied)
         return Ran(walked.steps, walked.finding, rules, checks=walked.checks)
@@ -291,7 +325,7 @@ class _LongRun:
         Only for a broker that this process has started, so that it had no other reason to end.
         """
         undecided = [e for e in latest(self._file.entries) if e.outcome == UNDECIDED]
-        rerun = [e for e in undecided if e.stage != "tours"][:MAX_RERUNS]
+        rerun = [e for e in undecided if not STAGES[e.stage].tours][:MAX_RERUNS]
         if not rerun:
             return
         done = self._run.progress("sequences that ran when the broker ended", len(rerun))

@@ -65,6 +65,8 @@ MESSAGES: Final = {
     "serve --record /nonexistent/file": "cannot record to /nonexistent/file: No such file",
     "verify": "the following arguments are required: PORT",
     "verify builtin --side-by-side 2": "--side-by-side is for programs (exec:)",
+    "verify builtin --stage tours": "--stage is for live brokers with --sequences",
+    "verify serve --sequences 9 --stage waits": "'waits' is no stage; stages: tours, timed-",
     "verify builtin --members four": "'four' is not a whole number from 1 to 3",
     "verify builtin --members 4": "'4' is not a whole number from 1 to 3",
     "verify builtin --steps 0": "'0' is not a whole number from 1 to 10000",

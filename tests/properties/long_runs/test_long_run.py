@@ -22,18 +22,20 @@ from groupcheck.model.classic.instances.instance import DELAY
 from groupcheck.model.classic.instances.real_time import AtOnce, real_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import successors
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest, Request
 from groupcheck.properties.generators.context import SESSION_TIMEOUTS_MS
 from groupcheck.properties.long_runs import attempts, availability
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.long_runs.live_walk import LONGEST_WAIT_MS, Pace
-from groupcheck.properties.long_runs.long_run import long_run
+from groupcheck.properties.long_runs.long_run import Kind, long_run
 from groupcheck.properties.long_runs.resume_file import (
     FOUND,
     Entry,
     MalformedResumeFileError,
     ResumeFile,
 )
+from groupcheck.properties.long_runs.timers import timed_instances
 from groupcheck.properties.ports.health_check import HealthCheck, HealthCheckError
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import port_source
@@ -57,9 +59,8 @@ IN_ALL = 60
 @pytest.fixture
 def untimed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the timed walks, which take long."""
-    monkeypatch.setattr(
-        "groupcheck.properties.long_runs.long_run.STAGES", {"tours": 60, "walks": 100}
-    )
+    stages = {"tours": Kind(60, tours=True), "walks": Kind(40)}
+    monkeypatch.setattr("groupcheck.properties.long_runs.long_run.STAGES", stages)
 
 
 class ActAfter:
@@ -121,13 +122,42 @@ def test_every_sequence_is_decided_while_the_broker_is_available(server: Process
     assert "stage      tours: 36 sequences" in lines_of(result)
 
 
-def test_timers_fire_in_timed_walks(server: Process, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groupcheck.properties.long_runs.long_run.STAGES", {"timed walks": 100})
-    result = run(server, settings=SETTINGS._replace(sequences=12, steps=8))
+def test_timers_fire_in_timed_walks(server: Process) -> None:
+    result = run(server, settings=SETTINGS._replace(sequences=12, steps=8, stage="timed walks"))
     assert result.conforms or not any(i.transitions.requests_covered for i in result.instances)
     assert result.findings == []
     assert result.stages[0].steps > 12
     assert result.stages[0].seconds > 2
+
+
+def test_timed_tours_cover_the_ends_of_sessions_rebalances_and_pending_ids(
+    server: Process,
+) -> None:
+    settings = SETTINGS._replace(sequences=30, steps=20, side_by_side=15, stage="timed tours")
+    result = run(server, settings=settings)
+    assert result.conforms
+    assert [stage.name for stage in result.stages] == ["timed tours"]
+    (timers,) = (each.transitions for each in result.instances if each.name == "timers")
+    assert timers.covered > 0.9 * timers.total
+
+
+@pytest.mark.parametrize("name", ["0.10.2", "2.7", "4.1"])
+def test_a_state_of_a_timed_tour_stays_the_same_for_half_a_tick(name: str) -> None:
+    profile = PROFILES[name]
+    for instance in timed_instances(profile, 2, {DELAY: 0}).values():
+        space = explored_once(instance)
+        for number, state in enumerate(space.nodes):
+            timer = state.group.join_timer if state.group else None
+            for ms in (1, instance.tick_ms - 1) if timer is None or timer.left_ms else ():
+                (later,) = successors(state, Advance(ms), profile, instance.config)
+                assert space.numbers[instance.canonical(later.coordinator).node] == number
+
+
+def test_there_are_no_timed_tours_for_a_broker_with_an_initial_delay_or_long_sessions() -> None:
+    profile = PROFILES["4.1"]
+    assert not timed_instances(profile, 2, {DELAY: 3_000})
+    assert not timed_instances(profile, 2, {DELAY: 0, "group.min.session.timeout.ms": 60_000})
+    assert {i.tick_ms for i in timed_instances(profile, 2, {DELAY: 0}).values()} == {2_000}
 
 
 @pytest.mark.usefixtures("untimed")

@@ -1,0 +1,91 @@
+"""The instances of timed tours: sessions, rebalances and pending member ids end during a test.
+
+A *tick* is how long a tour waits at once. Timeouts are one or two ticks and a half, so that a timer
+is due half a tick before a wait ends: it has fired by then although it may be late, and it has not
+fired before although requests take time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.exploring.canonical import CanonicalForm
+from groupcheck.model.classic.instances.inputs import Feature
+from groupcheck.model.classic.instances.instance import DELAY, Instance
+from groupcheck.model.classic.instances.real_time import AtOnce
+from groupcheck.model.classic.state import Advance, Coordinator
+from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
+
+# Half of a tick, in milliseconds: longer than timers are late, and a divisor of the five minutes
+# that a new member has.
+HALVES_MS: Final = (1_500, 2_000, 3_000, 5_000)
+SESSION_HALVES, REBALANCE_HALVES = 3, 5
+
+
+class Ticking(AtOnce):
+    """An instance in which time passes in ticks; its `tick_ms` is half of one.
+
+    Timers are rounded up to halves: what requests have taken since they started is left out.
+    """
+
+    __slots__ = ()
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """The requests, and a tick."""
+        half = Advance(self.tick_ms)
+        return (
+            Advance(2 * self.tick_ms) if given == half else given for given in super().inputs(state)
+        )
+
+    def canonical(self, state: Coordinator) -> CanonicalForm:
+        """The canonical form of a state whose timers are rounded."""
+        return super().canonical(_rounded(state, self.tick_ms))
+
+
+def _rounded(state: Coordinator, unit_ms: int) -> Coordinator:
+    """The state with the time left of each timer rounded up."""
+
+    def up(left_ms: int | None) -> Any:  # noqa: ANN401 - None stays None
+        return left_ms and -(-left_ms // unit_ms) * unit_ms
+
+    state = state._replace(removed_group_join_ms=up(state.removed_group_join_ms))
+    group, timer = state.group, state.group and state.group.join_timer
+    if group is None:
+        return state
+    return state._replace(
+        group=group._replace(
+            members=tuple(m._replace(session_left_ms=up(m.session_left_ms)) for m in group.members),
+            pending=tuple(p._replace(left_ms=up(p.left_ms)) for p in group.pending),
+            join_timer=timer and timer._replace(left_ms=up(timer.left_ms)),
+            orphaned_timers=tuple(map(up, group.orphaned_timers)),
+            sync_left_ms=up(group.sync_left_ms),
+        )
+    )
+
+
+def timed_instances(
+    profile: Profile, members: int, broker: Mapping[str, int] = MappingProxyType({})
+) -> dict[str, Instance]:
+    """The instances of a version for a broker with these settings.
+
+    There is none if the broker has an initial delay, or allows no session of these lengths.
+    """
+    config = Config.of(broker)
+    least, most = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
+    half_ms = next((ms for ms in HALVES_MS if least <= SESSION_HALVES * ms <= most), None)
+    if half_ms is None or config.group_initial_rebalance_delay_ms:
+        return {}
+    settings = {name: value for name, value in broker.items() if name != DELAY}
+    ticks = SESSION_HALVES, REBALANCE_HALVES
+    timers = Ticking(
+        profile, members, frozenset({Feature.TIME}), half_ms, *ticks, 0, MappingProxyType(settings)
+    )
+    if "join/static-preparing" not in profile.rules:
+        return {"timers": timers}
+    # With two members there are tens of thousands of transitions, and a tick takes seconds.
+    static = timers._replace(members=1, features=timers.features | {Feature.STATIC_MEMBERS})
+    return {"timers": timers, "timers-static": static}
