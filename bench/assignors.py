@@ -41,7 +41,7 @@ libraries and compared the assignments with what Kafka promises to users. A grou
 with different subscriptions, members that subscribe to nothing, static members, racks, and owners
 of partitions from earlier generations, also of partitions that no longer exist.
 
-`python bench/assignors.py run --cases 3000` verifies all of them, and `python bench/assignors.py
+`python bench/assignors.py run --cases 100000` verifies all of them, and `python bench/assignors.py
 page` writes this page. `groupcheck assignors verify kafka-clients:4.1 --cases 3000` finds the same
 for one.
 """
