@@ -31,6 +31,8 @@ COOPERATIVE: Final = frozenset({"cooperative-sticky"})
 # may go on to move partitions towards them.
 REBALANCES: Final = 2
 REBALANCES_WITH_RACKS: Final = 5
+# How many are followed if the assignment is not complete by then, to see whether they repeat.
+MOST_REBALANCES: Final = 12
 
 VERSIONS: Final = ("2.7", "4.1")
 
@@ -39,13 +41,19 @@ Sources = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Round:
-    """An assignment of a group in a rebalance; `is_last` if none may follow to complete it."""
+    """An assignment of a group in a rebalance.
+
+    Args:
+        is_last: whether no other rebalance may follow to complete it.
+        earlier: the assignments of the rebalances before.
+    """
 
     assignor: str
     version: str
     group: Group
     assignment: Assignment
     is_last: bool = True
+    earlier: tuple[Assignment, ...] = ()
 
     @cached_property
     def counts(self) -> Counter[Partition]:
@@ -133,6 +141,18 @@ def _revoked_first(each: Round) -> Iterator[str]:
             if owners and member not in owners:
                 owner = ", ".join(sorted(owners))
                 yield f"{member} is assigned {partition}, which {owner} still owns"
+
+
+def _assigns_as(each: Round, assignment: Assignment) -> bool:
+    """Whether a rebalance assigns the same to each member, in any order."""
+    return as_sets(each.assignment) == as_sets(assignment)
+
+
+def _settles(each: Round) -> Iterator[str]:
+    if each.earlier and not _assigns_as(each, each.earlier[-1]):
+        for number, assignment in enumerate(each.earlier, 1):
+            if _assigns_as(each, assignment):
+                yield f"the group assigns as in rebalance {number} again, and so on forever"
 
 
 def _complete(each: Round) -> Iterator[str]:
@@ -290,6 +310,14 @@ PROMISES: Final = (
         _revoked_first,
     ),
     Promise(
+        "settles",
+        "A group stops rebalancing while its members and topics stay the same.",
+        "liveness",
+        tuple(COOPERATIVE),
+        {"2.7": "ConsumerPartitionAssignor.java:205", "4.1": "ConsumerPartitionAssignor.java:257"},
+        _settles,
+    ),
+    Promise(
         "complete",
         "Every partition of a topic with subscribers is assigned. A cooperative assignor may wait "
         "for one rebalance, while a member revokes the partition.",
@@ -394,15 +422,24 @@ def broken_in(
     which is to change nothing. `assign` may raise; `done` gets each round.
     """
     most = rounds(Round(assignor, version, group, {}))
-    before = group
-    for number in range(1, most + 2):
-        done.append(Round(assignor, version, before, assign(before), is_last=number >= most))
-        found = broken(done[-1])
-        if found is not None or assignor not in STICKY:
+    before, late = group, None
+    for number in range(1, MOST_REBALANCES):
+        earlier = tuple(each.assignment for each in done)
+        each = Round(assignor, version, before, assign(before), number >= most, earlier)
+        done.append(each)
+        found = broken(each)
+        if found is not None and found.promise.id == "complete" and assignor in COOPERATIVE:
+            late = late or found
+        elif found is not None or assignor not in STICKY:
             return found
-        if number > 1 and done[-2].is_complete:
+        settled = number > 1 and done[-2].is_complete
+        rests = late is not None and _assigns_as(each, earlier[-1])
+        if settled or rests or (late is None and number > most):
             break
-        before = followed(before, done[-1].assignment)
+        before = followed(before, each.assignment)
+    if late is not None:
+        del done[most:]
+        return late
     return _in_vain(done) if assignor in COOPERATIVE else None
 
 

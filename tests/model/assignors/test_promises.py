@@ -30,6 +30,13 @@ SPOILED = [
     ("roundrobin", ONE, [{"m0": "t0-0", "m1": ""}], "complete"),
     ("cooperative-sticky", OWNED, [{"m0": "t0-0", "m1": ""}] * 2, "complete"),
     ("sticky", OWNED, [{"m0": "t0-0", "m1": ""}], "complete"),
+    # What each of them has to revoke in one rebalance, it gets in the next one.
+    (
+        "cooperative-sticky",
+        OWNED,
+        [{"m0": "t0-0", "m1": ""}, {"m0": "t0-1", "m1": ""}] * 2,
+        "settles",
+    ),
     ("range", ONE, [{"m0": "t0-0 t0-1"}], "each-member"),
     ("range", ONE, [{"m0": "t0-0", "m1": "t0-1", "m2": ""}], "each-member"),
     ("range", ONE, [{"m0": "t0-0", "m1": "t0-1 t0-2"}], "exists"),
