@@ -83,8 +83,8 @@ def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-def run(ports: list[str], into: Path, time_s: int) -> None:
-    """Verify clients, and write the result of each to a file."""
+def run(ports: list[str], into: Path, time_s: int, names: list[str]) -> None:
+    """Verify clients in some instances, or in all, and write the result of each to a file."""
     into.mkdir(parents=True, exist_ok=True)
     for spec in ports:
         source = client_source(spec)
@@ -98,6 +98,7 @@ def run(ports: list[str], into: Path, time_s: int) -> None:
             verified = [
                 verify(port, name, instance, limits)
                 for name, instance in instances(source.version).items()
+                if name in (names or [name])
             ]
         finally:
             port.shutdown()
@@ -213,6 +214,7 @@ def main() -> None:
     commands = parser.add_subparsers(dest="command", required=True)
     each = commands.add_parser("run", help="verify clients")
     each.add_argument("ports", nargs="*", default=list(PORTS), metavar="PORT")
+    each.add_argument("--instance", action="append", default=[], metavar="NAME")
     each.add_argument("--time", type=int, default=600, metavar="SECONDS")
     commands.add_parser("page", help="write the page")
     both = [each, commands.choices["page"]]
@@ -222,7 +224,7 @@ def main() -> None:
         command.add_argument("--into", type=Path, default=Path("clients"), metavar="DIR")
     options = parser.parse_args()
     if options.command == "run":
-        run(options.ports, options.into, options.time)
+        run(options.ports, options.into, options.time, options.instance)
     elif options.command == "malformed":
         MALFORMED_PAGE.write_text(malformed(options.ports), encoding="utf-8")
     else:

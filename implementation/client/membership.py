@@ -71,7 +71,7 @@ class Membership(Answers):
             self._continue_close()
         elif self._sync is not None and not self._preparing:
             self._continue_commit_sync()
-        if self._sync is None or self._preparing:
+        if not self._closing and (self._sync is None or self._preparing):
             self._poll_loop()
         if self._has_thread:
             self._run_heartbeat_thread()

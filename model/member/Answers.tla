@@ -6,16 +6,26 @@ EXTENDS Consumer
 
 NotCoordinator == {"COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 
-\* AC:828. An authorization error ends commitSync, or poll.
+\* AC:828. An authorization error ends commitSync, poll, or the wait in close.
 OnFindCoordinator(s, r) ==
-  IF r.error = "NONE" THEN [Apply(s, "find/found") EXCEPT !.coordinator = TRUE]         \* AC:836
+  IF r.error = "NONE" THEN
+    IF s.pending                                                                        \* CC:936
+    THEN SendOffsetCommit([Apply(s, "find/found-and-commits") EXCEPT
+                             !.coordinator = TRUE, !.pending = FALSE], FALSE, FALSE)
+    ELSE [Apply(s, "find/found") EXCEPT !.coordinator = TRUE]                           \* AC:836
   ELSE IF r.error = "GROUP_AUTHORIZATION_FAILED" THEN                                   \* AC:851
     IF s.application = "waits in commitSync"
     THEN FailCommit([Apply(s, "find/commit-not-authorized") EXCEPT !.answered.waited = TRUE],
                     "another error")
     ELSE IF WaitsInCall(s)                                                              \* CC:1066
     THEN AutoCommitEnds(Apply(s, "find/automatic-commit-not-authorized"))
+    ELSE IF Drains(s)                                                                   \* CC:895
+    THEN Leave([Apply(s, "find/close-not-authorized") EXCEPT !.pending = FALSE,
+                                                             !.completed = ""])
+    ELSE IF s.pending
+    THEN Raise(FailPending(s, "find/not-authorized-and-commits"), "another error")
     ELSE Raise(Apply(s, "find/not-authorized"), "another error")
+  ELSE IF s.pending THEN FailPending(s, "find/retriable-and-commits")
   ELSE Apply(s, "find/retriable")                                                       \* AC:853
 
 \* AC:562. If the future of the join fails, the consumer has to join again. AC:475

@@ -14,6 +14,7 @@ CONSTANTS
   Cooperative,  \* whether its assignors follow the cooperative protocol
   Static,       \* whether it has a group.instance.id
   AutoCommit,   \* enable.auto.commit
+  CommitsEarly, \* whether the application commits while the coordinator is unknown, too
   Assignments,  \* sets of partitions, with which SyncGroup can be answered
   Generations   \* the limit of generations of the group
 
@@ -62,7 +63,8 @@ Joining(s)     == Awaits(s, "JoinGroup") \/ Awaits(s, "SyncGroup")  \* its joinF
 AwaitsWaited(s) == \E i \in DOMAIN s.sent : s.sent[i].waited
 WaitsInCall(s) == s.application \in {"waits in commitSync", "waits in poll for a commit",
                                      "waits in close for a commit"}
-Polls(s)       == s.application = "polls" \/ WaitsInCall(s)
+Drains(s)      == s.application = "waits in close for the coordinator"
+Polls(s)       == s.application = "polls" \/ WaitsInCall(s) \/ Drains(s)
 
 RebalanceInProgress(s) == s.phase \in {"PREPARING_REBALANCE", "COMPLETING_REBALANCE"}  \* AC:954
 
@@ -81,7 +83,7 @@ ResetOnResponseError(s, error) ==
   ResetStateAndRejoin(s, ~(KeepsMemberId /\ error = "ILLEGAL_GENERATION"))
 
 \* A callback is called in a poll, or when a commit that the application waits for has a result.
-\* CC:469, 1010
+\* CC:469, 897, 1010
 InvokeCallback(s, completed) ==
   LET failed == completed # "the commit succeeds"
   IN Do(s, IF failed THEN [Event("the commit fails") EXCEPT !.error = completed]
@@ -89,7 +91,8 @@ InvokeCallback(s, completed) ==
 InvokeCompleted(s) ==
   IF s.completed = "" THEN s ELSE InvokeCallback([s EXCEPT !.completed = ""], s.completed)
 Complete(s, completed) ==
-  IF s.application = "waits in poll for a commit" THEN [s EXCEPT !.completed = completed]
+  IF s.application = "waits in poll for a commit" \/ Drains(s)
+  THEN [s EXCEPT !.completed = completed]
   ELSE InvokeCallback(s, completed)
 
 \* The commit before a join, or in close, has ended: an error of it is only logged. CC:1066
@@ -158,6 +161,15 @@ SendOffsetCommit(s, waited, automatic) ==
      THEN FailCommit(Apply(failed, "commit/in-rebalance"), "rebalance in progress")
      ELSE FailCommit(Apply(failed, "commit/not-a-member"), "no longer a member")        \* CC:1139
 
+\* An asynchronous commit waits for the lookup of the coordinator, and has no second one. CC:932
+CommitOffsetsAsync(s) ==
+  IF s.coordinator THEN SendOffsetCommit(Apply(s, "application/commits"), FALSE, FALSE)
+  ELSE [Apply(s, "application/commits-later") EXCEPT !.pending = TRUE]
+
+\* The lookup has failed, with whichever error. CC:943
+FailPending(s, rule) ==
+  Complete([Apply(s, rule) EXCEPT !.pending = FALSE], "retriable")
+
 \* It commits first. A commit of no partitions, or of one that is not STABLE, has a result at once.
 \* CC:676, 1093, 1127. In 4.1 each poll prepares again, until the commit has ended. 4.1 CC:768
 CommitBeforeJoin(s) ==
@@ -212,6 +224,8 @@ GoOn(s) ==
   ELSE IF ~s.coordinator /\ s.finding THEN s                                            \* AC:278
   ELSE IF ~s.coordinator                                                                \* AC:244
   THEN GoOn([Do(Apply(s, "poll/find"), Event("FindCoordinator")) EXCEPT !.finding = TRUE])
+  ELSE IF Drains(s)                                                                     \* CC:897
+  THEN Leave(InvokeCompleted(Apply(s, "poll/close-with-coordinator")))
   ELSE IF AwaitsWaited(s) THEN s
   ELSE IF WaitsInCall(s)
   THEN GoOn(SendOffsetCommit(Apply(s, "poll/commit-again"), TRUE,

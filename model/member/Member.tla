@@ -48,6 +48,7 @@ variables
   latest      = 0,             \* the latest generation of the group
   due         = FALSE,         \* whether an automatic commit is due: nextAutoCommitTimer. CC:108
   completed   = "",            \* a result whose callback is not called: completedOffsetCommits. CC:92
+  pending     = FALSE,         \* whether a commit waits for the coordinator: pendingAsyncCommits. CC:98
   before      = <<>>,          \* the state before the last step
   given       = NoInput,       \* the input of the last step
   events      = <<>>,          \* what the consumer did in the last step
@@ -56,15 +57,17 @@ variables
 define
   \* The VIEW of the instances: states that differ only in the last step are the same.
   State == <<application, coordinator, finding, phase, memberId, generation, rejoin, prepare,
-             owned, sent, latest, due, completed>>
+             owned, sent, latest, due, completed, pending>>
   Fields == [application |-> application, coordinator |-> coordinator, finding |-> finding,
              phase |-> phase, memberId |-> memberId, generation |-> generation,
              rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
-             latest |-> latest, due |-> due, completed |-> completed]
+             latest |-> latest, due |-> due, completed |-> completed,
+             pending |-> pending]
   Now == [application |-> application, coordinator |-> coordinator, finding |-> finding,
           phase |-> phase, memberId |-> memberId, generation |-> generation,
           rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
-          latest |-> latest, due |-> due, completed |-> completed, stage |-> "",
+          latest |-> latest, due |-> due, completed |-> completed,
+          pending |-> pending, stage |-> "",
           answered |-> NoRequest, events |-> <<>>, rules |-> <<>>]
   Applied(rule) == Apply(Now, rule)
 
@@ -75,7 +78,9 @@ define
   Answered == [Now EXCEPT !.answered = sent[1], !.sent = Tail(@)]
   \* The heartbeat thread leaves FENCED_INSTANCE_ID to the next poll, and a commit in flight hides
   \* which of them it was.
-  IsHidden == sent[1].api = "Heartbeat" /\ Awaits(Now, "OffsetCommit")
+  \* What the next poll does after an automatic commit with this error is not specified.
+  IsHidden == \/ sent[1].api = "Heartbeat" /\ Awaits(Now, "OffsetCommit")
+              \/ sent[1].api = "OffsetCommit" /\ AutoCommit
   \* A heartbeat's thread asks, too, and drops the error: the application sees it or not.
   FindErrors == {"NONE", "COORDINATOR_NOT_AVAILABLE"} \cup
                 (IF phase \in {"UNJOINED", "PREPARING_REBALANCE"}
@@ -116,6 +121,7 @@ macro Finish(input, step) begin
     latest      := t.latest;
     due         := t.due;
     completed   := t.completed;
+    pending     := t.pending;
     events      := t.events;
     rules       := t.rules;
   end with;
@@ -205,6 +211,10 @@ begin close:  \* AC:1012
       Finish(Input("the application closes the consumer"),
              [Applied("application/commits-and-closes") EXCEPT
                 !.application = "waits in close for a commit"]);
+    elsif pending then  \* CC:894
+      Finish(Input("the application closes the consumer"),
+             [Applied("application/closes-and-waits") EXCEPT
+                !.application = "waits in close for the coordinator"]);
     else
       Finish(Input("the application closes the consumer"), Leave(Applied("application/closes")));
     end if;
@@ -215,10 +225,11 @@ end process
 process Commit = "Commit"
 begin commit:  \* CC:920, 993
   while TRUE do
-    await Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit");
+    await /\ application = "polls" /\ (~coordinator => CommitsEarly)
+          /\ owned # {} /\ ~Awaits(Now, "OffsetCommit") /\ ~pending;
     either
       Finish(Input("the application commits asynchronously"),
-             SendOffsetCommit(Applied("application/commits"), FALSE, FALSE));
+             CommitOffsetsAsync(Now));
     or
       Finish(Input("the application commits synchronously"),
              [Applied("application/commits-synchronously") EXCEPT
@@ -276,22 +287,24 @@ begin disconnect:  \* AC:1164
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-ed2570a2f3885aa4db5a341a4b62c368
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-04adee6784f67625d2372adcce222072
 VARIABLES application, coordinator, finding, phase, memberId, generation, 
-          rejoin, prepare, owned, sent, latest, due, completed, before, given, 
-          events, rules
+          rejoin, prepare, owned, sent, latest, due, completed, pending, 
+          before, given, events, rules
 
 (* define statement *)
 State == <<application, coordinator, finding, phase, memberId, generation, rejoin, prepare,
-           owned, sent, latest, due, completed>>
+           owned, sent, latest, due, completed, pending>>
 Fields == [application |-> application, coordinator |-> coordinator, finding |-> finding,
            phase |-> phase, memberId |-> memberId, generation |-> generation,
            rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
-           latest |-> latest, due |-> due, completed |-> completed]
+           latest |-> latest, due |-> due, completed |-> completed,
+           pending |-> pending]
 Now == [application |-> application, coordinator |-> coordinator, finding |-> finding,
         phase |-> phase, memberId |-> memberId, generation |-> generation,
         rejoin |-> rejoin, prepare |-> prepare, owned |-> owned, sent |-> sent,
-        latest |-> latest, due |-> due, completed |-> completed, stage |-> "",
+        latest |-> latest, due |-> due, completed |-> completed,
+        pending |-> pending, stage |-> "",
         answered |-> NoRequest, events |-> <<>>, rules |-> <<>>]
 Applied(rule) == Apply(Now, rule)
 
@@ -302,7 +315,9 @@ IsOldest(api) == Listens /\ sent # <<>> /\ sent[1].api = api
 Answered == [Now EXCEPT !.answered = sent[1], !.sent = Tail(@)]
 
 
-IsHidden == sent[1].api = "Heartbeat" /\ Awaits(Now, "OffsetCommit")
+
+IsHidden == \/ sent[1].api = "Heartbeat" /\ Awaits(Now, "OffsetCommit")
+            \/ sent[1].api = "OffsetCommit" /\ AutoCommit
 
 FindErrors == {"NONE", "COORDINATOR_NOT_AVAILABLE"} \cup
               (IF phase \in {"UNJOINED", "PREPARING_REBALANCE"}
@@ -326,8 +341,8 @@ Only(api) == \A i \in DOMAIN sent : sent[i].api = api
 
 
 vars == << application, coordinator, finding, phase, memberId, generation, 
-           rejoin, prepare, owned, sent, latest, due, completed, before, 
-           given, events, rules >>
+           rejoin, prepare, owned, sent, latest, due, completed, pending, 
+           before, given, events, rules >>
 
 ProcSet == {"FindCoordinator"} \cup {"JoinGroup"} \cup {"SyncGroup"} \cup {"Heartbeat"} \cup {"OffsetCommit"} \cup {"Poll"} \cup {"Unsubscribe"} \cup {"Close"} \cup {"Commit"} \cup {"HeartbeatInterval"} \cup {"AutoCommitInterval"} \cup {"PollInterval"} \cup {"SessionTimeout"} \cup {"Disconnect"}
 
@@ -345,6 +360,7 @@ Init == (* Global variables *)
         /\ latest = 0
         /\ due = FALSE
         /\ completed = ""
+        /\ pending = FALSE
         /\ before = <<>>
         /\ given = NoInput
         /\ events = <<>>
@@ -368,6 +384,7 @@ FindCoordinator == /\ Listens /\ finding
                              /\ latest' = t.latest
                              /\ due' = t.due
                              /\ completed' = t.completed
+                             /\ pending' = t.pending
                              /\ events' = t.events
                              /\ rules' = t.rules
 
@@ -389,6 +406,7 @@ JoinGroup == /\ IsOldest("JoinGroup")
                        /\ latest' = t.latest
                        /\ due' = t.due
                        /\ completed' = t.completed
+                       /\ pending' = t.pending
                        /\ events' = t.events
                        /\ rules' = t.rules
 
@@ -410,6 +428,7 @@ SyncGroup == /\ IsOldest("SyncGroup")
                        /\ latest' = t.latest
                        /\ due' = t.due
                        /\ completed' = t.completed
+                       /\ pending' = t.pending
                        /\ events' = t.events
                        /\ rules' = t.rules
 
@@ -431,6 +450,7 @@ Heartbeat == /\ IsOldest("Heartbeat")
                        /\ latest' = t.latest
                        /\ due' = t.due
                        /\ completed' = t.completed
+                       /\ pending' = t.pending
                        /\ events' = t.events
                        /\ rules' = t.rules
 
@@ -452,6 +472,7 @@ OffsetCommit == /\ IsOldest("OffsetCommit")
                           /\ latest' = t.latest
                           /\ due' = t.due
                           /\ completed' = t.completed
+                          /\ pending' = t.pending
                           /\ events' = t.events
                           /\ rules' = t.rules
 
@@ -472,6 +493,7 @@ Poll == IF application \in {"has not subscribed yet", "has unsubscribed"}
                      /\ latest' = t.latest
                      /\ due' = t.due
                      /\ completed' = t.completed
+                     /\ pending' = t.pending
                      /\ events' = t.events
                      /\ rules' = t.rules
            ELSE /\ application = "does not poll"
@@ -491,6 +513,7 @@ Poll == IF application \in {"has not subscribed yet", "has unsubscribed"}
                      /\ latest' = t.latest
                      /\ due' = t.due
                      /\ completed' = t.completed
+                     /\ pending' = t.pending
                      /\ events' = t.events
                      /\ rules' = t.rules
 
@@ -512,6 +535,7 @@ Unsubscribe == /\ application = "polls" /\ ~finding /\ sent = <<>>
                     /\ latest' = t.latest
                     /\ due' = t.due
                     /\ completed' = t.completed
+                    /\ pending' = t.pending
                     /\ events' = t.events
                     /\ rules' = t.rules
 
@@ -535,31 +559,55 @@ Close == /\ /\ application \in {"polls", "has to close the consumer", "has unsub
                          /\ latest' = t.latest
                          /\ due' = t.due
                          /\ completed' = t.completed
+                         /\ pending' = t.pending
                          /\ events' = t.events
                          /\ rules' = t.rules
-               ELSE /\ before' = Fields
-                    /\ given' = Input("the application closes the consumer")
-                    /\ \E t \in {GoOn((Leave(Applied("application/closes"))))}:
-                         /\ application' = t.application
-                         /\ coordinator' = t.coordinator
-                         /\ finding' = t.finding
-                         /\ phase' = t.phase
-                         /\ memberId' = t.memberId
-                         /\ generation' = t.generation
-                         /\ rejoin' = t.rejoin
-                         /\ prepare' = t.prepare
-                         /\ owned' = t.owned
-                         /\ sent' = t.sent
-                         /\ latest' = t.latest
-                         /\ due' = t.due
-                         /\ completed' = t.completed
-                         /\ events' = t.events
-                         /\ rules' = t.rules
+               ELSE /\ IF pending
+                          THEN /\ before' = Fields
+                               /\ given' = Input("the application closes the consumer")
+                               /\ \E t \in {GoOn(([Applied("application/closes-and-waits") EXCEPT
+                                                     !.application = "waits in close for the coordinator"]))}:
+                                    /\ application' = t.application
+                                    /\ coordinator' = t.coordinator
+                                    /\ finding' = t.finding
+                                    /\ phase' = t.phase
+                                    /\ memberId' = t.memberId
+                                    /\ generation' = t.generation
+                                    /\ rejoin' = t.rejoin
+                                    /\ prepare' = t.prepare
+                                    /\ owned' = t.owned
+                                    /\ sent' = t.sent
+                                    /\ latest' = t.latest
+                                    /\ due' = t.due
+                                    /\ completed' = t.completed
+                                    /\ pending' = t.pending
+                                    /\ events' = t.events
+                                    /\ rules' = t.rules
+                          ELSE /\ before' = Fields
+                               /\ given' = Input("the application closes the consumer")
+                               /\ \E t \in {GoOn((Leave(Applied("application/closes"))))}:
+                                    /\ application' = t.application
+                                    /\ coordinator' = t.coordinator
+                                    /\ finding' = t.finding
+                                    /\ phase' = t.phase
+                                    /\ memberId' = t.memberId
+                                    /\ generation' = t.generation
+                                    /\ rejoin' = t.rejoin
+                                    /\ prepare' = t.prepare
+                                    /\ owned' = t.owned
+                                    /\ sent' = t.sent
+                                    /\ latest' = t.latest
+                                    /\ due' = t.due
+                                    /\ completed' = t.completed
+                                    /\ pending' = t.pending
+                                    /\ events' = t.events
+                                    /\ rules' = t.rules
 
-Commit == /\ Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit")
+Commit == /\ /\ application = "polls" /\ (~coordinator => CommitsEarly)
+             /\ owned # {} /\ ~Awaits(Now, "OffsetCommit") /\ ~pending
           /\ \/ /\ before' = Fields
                 /\ given' = Input("the application commits asynchronously")
-                /\ \E t \in {GoOn((SendOffsetCommit(Applied("application/commits"), FALSE, FALSE)))}:
+                /\ \E t \in {GoOn((CommitOffsetsAsync(Now)))}:
                      /\ application' = t.application
                      /\ coordinator' = t.coordinator
                      /\ finding' = t.finding
@@ -573,6 +621,7 @@ Commit == /\ Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit")
                      /\ latest' = t.latest
                      /\ due' = t.due
                      /\ completed' = t.completed
+                     /\ pending' = t.pending
                      /\ events' = t.events
                      /\ rules' = t.rules
              \/ /\ before' = Fields
@@ -592,6 +641,7 @@ Commit == /\ Active /\ owned # {} /\ ~Awaits(Now, "OffsetCommit")
                      /\ latest' = t.latest
                      /\ due' = t.due
                      /\ completed' = t.completed
+                     /\ pending' = t.pending
                      /\ events' = t.events
                      /\ rules' = t.rules
 
@@ -612,6 +662,7 @@ HeartbeatInterval == /\ Heartbeats /\ ~Awaits(Now, "Heartbeat")
                           /\ latest' = t.latest
                           /\ due' = t.due
                           /\ completed' = t.completed
+                          /\ pending' = t.pending
                           /\ events' = t.events
                           /\ rules' = t.rules
 
@@ -633,6 +684,7 @@ AutoCommitInterval == /\ /\ AutoCommit /\ Active /\ phase = "STABLE" /\ ~rejoin
                            /\ latest' = t.latest
                            /\ due' = t.due
                            /\ completed' = t.completed
+                           /\ pending' = t.pending
                            /\ events' = t.events
                            /\ rules' = t.rules
 
@@ -654,6 +706,7 @@ PollInterval == /\ Heartbeats /\ Only("SyncGroup")
                      /\ latest' = t.latest
                      /\ due' = t.due
                      /\ completed' = t.completed
+                     /\ pending' = t.pending
                      /\ events' = t.events
                      /\ rules' = t.rules
 
@@ -674,6 +727,7 @@ SessionTimeout == /\ Heartbeats /\ sent # <<>> /\ Only("Heartbeat")
                        /\ latest' = t.latest
                        /\ due' = t.due
                        /\ completed' = t.completed
+                       /\ pending' = t.pending
                        /\ events' = t.events
                        /\ rules' = t.rules
 
@@ -694,6 +748,7 @@ Disconnect == /\ Polls(Now) /\ sent # <<>>
                    /\ latest' = t.latest
                    /\ due' = t.due
                    /\ completed' = t.completed
+                   /\ pending' = t.pending
                    /\ events' = t.events
                    /\ rules' = t.rules
 
@@ -704,16 +759,16 @@ Next == FindCoordinator \/ JoinGroup \/ SyncGroup \/ Heartbeat
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-7bc8697bd1e9c43d3ac9af471aa4263e
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-c1b8d456e63b7167ce0d197e1e5bf8ac
 
 \* What holds in every instance. It says what the consumer promises, and uses no operator of the
 \* rules.
 TypeOK ==
   /\ application \in {"has not subscribed yet", "polls", "waits in commitSync",
                       "waits in poll for a commit", "waits in close for a commit",
-                      "does not poll", "has unsubscribed", "has to close the consumer",
+                      "waits in close for the coordinator", "does not poll", "has unsubscribed", "has to close the consumer",
                       "has closed the consumer"}
-  /\ {coordinator, finding, rejoin, prepare, due} \subseteq BOOLEAN
+  /\ {coordinator, finding, rejoin, prepare, due, pending} \subseteq BOOLEAN
   /\ completed \in {"", "the commit succeeds", "retriable", "rebalance in progress",
                     "no longer a member", "another error"}
   /\ phase \in {"UNJOINED", "PREPARING_REBALANCE", "COMPLETING_REBALANCE", "STABLE"}
@@ -730,7 +785,8 @@ TypeOK ==
 
 Requests(apis) == {i \in DOMAIN sent : sent[i].api \in apis}
 IsRunning      == application \in {"polls", "waits in commitSync", "waits in poll for a commit",
-                                   "waits in close for a commit"}
+                                   "waits in close for a commit",
+                                   "waits in close for the coordinator"}
 Waited         == {i \in DOMAIN sent : sent[i].waited}
 IsReset        == phase = "UNJOINED" /\ memberId = NoMember /\ generation = NoGeneration
 
@@ -764,6 +820,12 @@ WaitsForOneCommit ==
        (sent[i].waited /\ ~sent[i].automatic) <=> application = "waits in commitSync"
   /\ IsRunning /\ application # "polls" => finding \/ Waited # {}
 
+\* A commit waits for the coordinator only while that is asked for. If it was not sent in time, it
+\* is not sent later.
+PendingIsAsked ==
+  /\ pending => finding /\ ~coordinator /\ Requests({"OffsetCommit"}) = {}
+  /\ application = "waits in close for the coordinator" => finding /\ (pending \/ completed # "")
+
 \* While it commits before it joins or leaves, it has its partitions: they are given away after it.
 CommitsWhatItOwns == (\E i \in Waited : sent[i].automatic) => owned # {}
 
@@ -796,7 +858,7 @@ SpeaksAsMember ==
     events[i].memberId # NoMember /\ events[i].generation # NoGeneration
 
 \* Each commit ends once: it succeeds or fails, it waits in commitSync, or an error is raised that
-\* ends the consumer.
+\* ends the consumer, or close.
 CommitsEnd ==
   rules # <<>> =>
     LET begun == IF given.name \in {"the application commits asynchronously",
@@ -804,12 +866,15 @@ CommitsEnd ==
         ended == Named({"the commit succeeds", "the commit fails"})
         isCommit(request) == request.api = "OffsetCommit" /\ ~request.automatic
         open(s) == IF \/ s.application = "waits in commitSync"
-                      \/ s.completed # ""
+                      \/ s.completed # "" \/ s.pending
                       \/ \E i \in DOMAIN s.sent : isCommit(s.sent[i])
                    THEN 1 ELSE 0
         was == open(before)
         is  == open(Fields)
-        lost == IF \E i \in Named({"poll raises an error"}) : events[i].error = "fatal"
+        \* A close that fails because the group may not be used forgets the commit.
+        closes == before.application = "waits in close for the coordinator"
+        lost == IF \/ \E i \in Named({"poll raises an error"}) : events[i].error = "fatal"
+                   \/ closes /\ given.error = "GROUP_AUTHORIZATION_FAILED"
                 THEN {0, 1} ELSE {0}
     IN \E n \in lost : /\ was + begun - n - is \in {0, 1}
                        /\ ended # {} <=> was + begun - n - is = 1

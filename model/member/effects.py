@@ -88,14 +88,15 @@ LOSE_COORDINATOR: Final = does(
 
 
 def _result(step: MemberStep, event: ClientEvent) -> None:
-    """A commit has a result. A callback is called when the application does not wait in poll."""
-    if step.state.application == Application.PREPARING:
+    """A commit has a result; its callback is called when the application does not wait."""
+    if step.state.application in (Application.PREPARING, Application.DRAINING):
         step.set(completed=event.error or event.name)
     else:
         step.do(event)
 
 
-def _call_back(step: MemberStep) -> None:
+def call_back(step: MemberStep) -> None:
+    """Call the callback of a commit that has a result, if there is one."""
     completed = step.state.completed
     if completed:
         failed = completed != COMMITTED
@@ -105,7 +106,7 @@ def _call_back(step: MemberStep) -> None:
 
 def go_on(step: MemberStep) -> None:
     """An automatic commit has ended: the consumer goes on to join or to leave."""
-    _call_back(step)
+    call_back(step)
     step.stage = Stage.COMMITTED
     if step.state.application == Application.PREPARING:
         step.set(application=Application.POLLING)
@@ -132,7 +133,7 @@ def fails(kind: str) -> Effect:
 def _retry(step: MemberStep, commit: Request) -> None:
     # The rules of a poll send a commit that something waits for, when the coordinator is known.
     if commit.automatic and commit.waited:
-        _call_back(step)
+        call_back(step)
     elif commit.automatic:
         # If it has to join, the interval restarts with its assignment (2.7.2 CC:425).
         step.set(due=not step.state.rejoin)

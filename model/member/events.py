@@ -23,6 +23,7 @@ from groupcheck.model.member.effects import (
     REVOKE,
     STABLE,
     STATIC,
+    call_back,
     fails,
 )
 from groupcheck.model.member.sources import CC, at
@@ -146,7 +147,7 @@ UNSUBSCRIPTION: Final = single(
     _tries("give its partitions away, and leave the group", LEAVE_PREPARE, LEAVE),
     _becomes(Application.UNSUBSCRIBED),
 )
-_LEAVES: Final = (
+CLOSED: Final = (
     _tries("give its partitions away, and leave the group", LEAVE_PREPARE, LEAVE),
     _becomes(Application.CLOSED),
 )
@@ -162,19 +163,35 @@ CLOSING: Final = table(
         _becomes(Application.CLOSING),
     ),
     rule(
+        "application/closes-and-waits",
+        "the application closes the consumer while an asynchronous commit waits",
+        at(894, 1020, CC),
+        when("an asynchronous commit waits for the coordinator", lambda s: s.state.pending),
+        _becomes(Application.DRAINING),
+    ),
+    rule(
         "application/closes",
         "the application closes the consumer",
         at(1012, 1136),
-        *_LEAVES,
+        *CLOSED,
     ),
 )
-COMMITS: Final = single(
+COMMITS: Final = table(
     "commit-call",
     "application",
-    "application/commits",
-    "the application commits",
-    at(920, 1046, CC),
-    _tries("send the commit, or fail it", SEND_COMMIT),
+    rule(
+        "application/commits-later",
+        "the application commits while the coordinator is unknown, and asked for",
+        at(932, 1072, CC),
+        when("the coordinator is unknown", lambda s: not s.state.coordinator),
+        does("the commit waits for the coordinator", lambda s: s.set(pending=True)),
+    ),
+    rule(
+        "application/commits",
+        "the application commits",
+        at(920, 1046, CC),
+        _tries("send the commit, or fail it", SEND_COMMIT),
+    ),
 )
 SYNC_COMMITS: Final = single(
     "commit-sync-call",
@@ -233,7 +250,7 @@ _BLOCKED: Final = (Application.COMMITTING, Application.PREPARING, Application.CL
 
 
 def _polls(step: MemberStep) -> bool:
-    return step.state.application in (Application.POLLING, *_BLOCKED)
+    return step.state.application in (Application.POLLING, Application.DRAINING, *_BLOCKED)
 
 
 def _find(step: MemberStep) -> None:
@@ -370,7 +387,18 @@ POLL_LOOP: Final = table(
             "the application waits in close, and the commit has ended",
             lambda s: s.state.application == Application.CLOSING and s.stage == Stage.COMMITTED,
         ),
-        *_LEAVES,
+        *CLOSED,
+    ),
+    rule(
+        "poll/close-with-coordinator",
+        "the coordinator for which a consumer that is being closed has waited is known",
+        at(897, 1023, CC),
+        when(
+            "the application waits in close for the coordinator, which is known",
+            lambda s: s.state.application == Application.DRAINING and s.state.coordinator,
+        ),
+        does("call the callback of a commit that has a result", call_back),
+        *CLOSED,
     ),
     rule(
         "poll/join",

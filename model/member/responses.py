@@ -11,9 +11,10 @@ from groupcheck.model.client import (
     NOT_A_MEMBER,
     OTHER,
     REBALANCING,
+    RETRIABLE,
     ClientInput,
 )
-from groupcheck.model.engine.rules import Effect, Guard, rule, table
+from groupcheck.model.engine.rules import Effect, Guard, decide, rule, table
 from groupcheck.model.member.effects import (
     ASSIGN,
     COOPERATIVE,
@@ -33,6 +34,7 @@ from groupcheck.model.member.effects import (
     go_on,
     raises,
 )
+from groupcheck.model.member.events import CLOSED, SEND_COMMIT
 from groupcheck.model.member.sources import CC, at
 from groupcheck.model.member.state import Application, MemberStep, Phase, does, error_is, when
 
@@ -51,6 +53,9 @@ _COMMITS_ITSELF: Final = when(
     "the application waits in poll or close for an automatic commit",
     lambda s: s.state.application in (Application.PREPARING, Application.CLOSING),
 )
+_PENDING: Final = when("an asynchronous commit waits for the coordinator", lambda s: s.state.pending)
+_NOT_PENDING: Final = does("no commit waits for the coordinator", lambda s: s.set(pending=False))
+_FOUND: Final = does("know the coordinator", lambda s: s.set(coordinator=True))
 _RAISE: Final = raises(OTHER)
 _RAISE_FATAL: Final = raises(FATAL)
 
@@ -58,12 +63,16 @@ FIND_COORDINATOR: Final = table(
     "FindCoordinator",
     "FindCoordinator",
     rule(
-        "find/found",
-        "the coordinator is found",
-        at(836, 933),
+        "find/found-and-commits",
+        "the coordinator is found, and an asynchronous commit waits for it",
+        at(936, 1076, CC),
         _SUCCESS,
-        does("know the coordinator", lambda s: s.set(coordinator=True)),
+        _PENDING,
+        _FOUND,
+        _NOT_PENDING,
+        Effect("send the commit, or fail it", lambda s, given: decide(s, SEND_COMMIT, given)),
     ),
+    rule("find/found", "the coordinator is found", at(836, 933), _SUCCESS, _FOUND),
     rule(
         "find/commit-not-authorized",
         "the application may not use the group, and waits in commitSync",
@@ -85,11 +94,43 @@ FIND_COORDINATOR: Final = table(
         does("go on to join or to leave", go_on),
     ),
     rule(
+        "find/close-not-authorized",
+        "the application may not use the group, and waits in close, which ends",
+        at(895, 1021, CC),
+        error_is("GROUP_AUTHORIZATION_FAILED"),
+        when(
+            "the application waits in close for the coordinator",
+            lambda s: s.state.application == Application.DRAINING,
+        ),
+        _NOT_PENDING,
+        does("forget the result of a commit", lambda s: s.set(completed="")),
+        *CLOSED,
+    ),
+    rule(
+        "find/not-authorized-and-commits",
+        "the application may not use the group, and an asynchronous commit waits",
+        at(943, 1083, CC),
+        error_is("GROUP_AUTHORIZATION_FAILED"),
+        _PENDING,
+        _NOT_PENDING,
+        fails(RETRIABLE),
+        _RAISE,
+    ),
+    rule(
         "find/not-authorized",
         "the application may not use the group",
         at(851, 948),
         error_is("GROUP_AUTHORIZATION_FAILED"),
         _RAISE,
+    ),
+    rule(
+        "find/retriable-and-commits",
+        "there is no coordinator yet, and an asynchronous commit waits: it is not sent later",
+        at(943, 1083, CC),
+        error_is("COORDINATOR_NOT_AVAILABLE"),
+        _PENDING,
+        _NOT_PENDING,
+        fails(RETRIABLE),
     ),
     rule(
         "find/retriable",

@@ -94,6 +94,7 @@ _POLLS: Final = (
     Application.COMMITTING,
     Application.PREPARING,
     Application.CLOSING,
+    Application.DRAINING,
 )
 # It reads no answers, or nothing that they do can be seen.
 _DEAF: Final = (Application.STALLED, Application.FAILED, Application.CLOSED)
@@ -108,12 +109,14 @@ class Consumer(Specification):
         settings: of the consumer.
         assignments: those that an answer to SyncGroup can have.
         generations: the limit of generations of the group.
+        commits_early: whether the application commits while the coordinator is unknown, too.
     """
 
     profile: str
     settings: Settings
     assignments: tuple[tuple[int, ...], ...]
     generations: int = 2
+    commits_early: bool = False
 
     @property
     def initial(self) -> Member:
@@ -127,7 +130,7 @@ class Consumer(Specification):
                 yield from _found(state)
             if state.sent:
                 yield from self._replies(state)
-        yield from (ClientInput(name) for name in _calls(state))
+        yield from (ClientInput(name) for name in _calls(state, early=self.commits_early))
         yield from (ClientInput(name) for name in _times(state))
         if self.settings.auto_commit and _may_commit(state):
             yield ClientInput(AUTO_COMMIT_INTERVAL)
@@ -165,6 +168,8 @@ class Consumer(Specification):
             yield ClientInput(oldest.api, NONE)
         # A heartbeat's thread says so to the next poll, and a commit in flight hides which it was.
         hidden = oldest.api == "Heartbeat" and any(r.api == "OffsetCommit" for r in later)
+        # Nor is it specified what the next poll does after a consumer's own commit.
+        hidden = hidden or (self.settings.auto_commit and oldest.api == "OffsetCommit")
         if self.settings.static and not hidden:
             yield ClientInput(oldest.api, FENCED)
         yield from (ClientInput(oldest.api, error) for error in ERRORS[oldest.api])
@@ -188,7 +193,7 @@ def _take(step: MemberStep, given: ClientInput) -> None:
         step.set(sent=tuple(later))
 
 
-def _calls(state: Member) -> Iterator[str]:
+def _calls(state: Member, *, early: bool) -> Iterator[str]:
     application = state.application
     if application in (Application.NEW, Application.UNSUBSCRIBED):
         yield SUBSCRIBE
@@ -197,8 +202,8 @@ def _calls(state: Member) -> Iterator[str]:
     idle = not state.finding and not state.sent
     if application == Application.POLLING and idle:
         yield UNSUBSCRIBE
-    polling = application == Application.POLLING and state.coordinator
-    if polling and state.owned and not state.awaits("OffsetCommit"):
+    polling = application == Application.POLLING and (state.coordinator or early)
+    if polling and state.owned and not (state.awaits("OffsetCommit") or state.pending):
         yield COMMIT
         yield COMMIT_SYNC
     closable = application in (Application.POLLING, Application.FAILED, Application.UNSUBSCRIBED)
@@ -239,4 +244,11 @@ def instances(profile: str) -> dict[str, Consumer]:
             profile, Settings(cooperative=True, static=True), OVERLAPPING
         ),
         "automatic": Consumer(profile, Settings(auto_commit=True), EAGER),
+        "automatic-static": Consumer(profile, Settings(static=True, auto_commit=True), EAGER),
+        "automatic-cooperative": Consumer(
+            profile, Settings(cooperative=True, auto_commit=True), OVERLAPPING
+        ),
+        "early-commits": Consumer(
+            profile, Settings(cooperative=True), OVERLAPPING, commits_early=True
+        ),
     }

@@ -33,6 +33,7 @@ class Application(StrEnum):
     COMMITTING = "waits in commitSync"
     PREPARING = "waits in poll for a commit"
     CLOSING = "waits in close for a commit"
+    DRAINING = "waits in close for the coordinator"
     STALLED = "does not poll"
     UNSUBSCRIBED = "has unsubscribed"
     FAILED = "has to close the consumer"
@@ -71,6 +72,7 @@ class Member(NamedTuple):
         latest: the latest generation of the group.
         due: whether an automatic commit is due.
         completed: the result of an asynchronous commit, until its callback is called.
+        pending: whether an asynchronous commit waits for the coordinator.
     """
 
     application: Application = Application.NEW
@@ -86,6 +88,7 @@ class Member(NamedTuple):
     latest: int = 0
     due: bool = False
     completed: str = ""
+    pending: bool = False
 
     def awaits(self, *apis: str) -> bool:
         """Whether a request of one of the APIs is not answered yet."""
@@ -103,7 +106,7 @@ class Settings(NamedTuple):
     Args:
         cooperative: whether its assignors follow the cooperative protocol.
         static: whether it has a `group.instance.id`.
-        auto_commit: `enable.auto.commit`, of a consumer that is not static.
+        auto_commit: `enable.auto.commit`.
     """
 
     cooperative: bool = False

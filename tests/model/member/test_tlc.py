@@ -36,11 +36,17 @@ TLC: Final = {
     ("2.7", "cooperative"): (147, 1_152, 12),
     ("2.7", "cooperative-static"): (202, 1_264, 12),
     ("2.7", "automatic"): (143, 1_146, 13),
+    ("2.7", "automatic-static"): (164, 1_188, 13),
+    ("2.7", "automatic-cooperative"): (265, 2_190, 14),
+    ("2.7", "early-commits"): (215, 1_378, 15),
     ("4.1", "eager"): (101, 740, 12),
     ("4.1", "eager-static"): (132, 812, 12),
     ("4.1", "cooperative"): (167, 1_314, 12),
     ("4.1", "cooperative-static"): (224, 1_438, 12),
     ("4.1", "automatic"): (161, 1_350, 12),
+    ("4.1", "automatic-static"): (184, 1_398, 12),
+    ("4.1", "automatic-cooperative"): (289, 2_502, 13),
+    ("4.1", "early-commits"): (247, 1_588, 15),
 }
 
 Step = tuple[Member, ClientInput, tuple[ClientEvent, ...], tuple[str, ...], Member]
@@ -143,6 +149,7 @@ def test_each_cfg_has_the_constants_of_its_instance(name: str) -> None:
         "Cooperative": consumer.settings.cooperative,
         "Static": consumer.settings.static,
         "AutoCommit": consumer.settings.auto_commit,
+        "CommitsEarly": consumer.commits_early,
         "Assignments": frozenset(map(frozenset, consumer.assignments)),
         "Generations": consumer.generations,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -26,8 +27,7 @@ def test_the_builtin_consumer_does_what_every_transition_says(version: str, name
 
 def longer(version: str, name: str) -> Consumer:
     """The instance with more generations than any test has steps."""
-    known = instances(version)[name]
-    return Consumer(version, known.settings, known.assignments, generations=10**6)
+    return replace(instances(version)[name], generations=10**6)
 
 
 @pytest.mark.parametrize("steps", [20_000, pytest.param(200_000, marks=pytest.mark.slow)])
