@@ -119,9 +119,11 @@ class Membership(Answers):
                 if not self._coordinator_ready():
                     return
                 self._invoke_callbacks()
-        except RaisedError:
-            pass  # from close, after it has left the group
-        self._finish_close()
+        except RaisedError:  # in another exception, after it has left the group
+            self._finish_close()
+            self._events.append(ClientEvent(kafka.RAISED, error=kafka.OTHER))
+        else:
+            self._finish_close()
 
     def _finish_close(self) -> None:
         """2.7.2 AC:1004, 4.1.2 AC:1129."""

@@ -20,8 +20,9 @@ OnFindCoordinator(s, r) ==
     ELSE IF WaitsInCall(s)                                                              \* CC:1066
     THEN AutoCommitEnds(Apply(s, "find/automatic-commit-not-authorized"))
     ELSE IF Drains(s)                                                                   \* CC:895
-    THEN Leave([Apply(s, "find/close-not-authorized") EXCEPT !.pending = FALSE,
-                                                             !.completed = ""])
+    THEN Raise(Leave([Apply(s, "find/close-not-authorized") EXCEPT !.pending = FALSE,
+                                                                   !.completed = ""]),
+               "another error")
     ELSE IF s.pending
     THEN Raise(FailPending(s, "find/not-authorized-and-commits"), "another error")
     ELSE Raise(Apply(s, "find/not-authorized"), "another error")

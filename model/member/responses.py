@@ -95,7 +95,7 @@ FIND_COORDINATOR: Final = table(
     ),
     rule(
         "find/close-not-authorized",
-        "the application may not use the group, and waits in close, which ends",
+        "the application may not use the group, and waits in close, which raises the error",
         at(895, 1021, CC),
         error_is("GROUP_AUTHORIZATION_FAILED"),
         when(
@@ -105,6 +105,7 @@ FIND_COORDINATOR: Final = table(
         _NOT_PENDING,
         does("forget the result of a commit", lambda s: s.set(completed="")),
         *CLOSED,
+        _RAISE,
     ),
     rule(
         "find/not-authorized-and-commits",

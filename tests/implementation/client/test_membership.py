@@ -307,3 +307,62 @@ def walk(consumer: Membership, rng: random.Random) -> list[ClientEvent]:
         assert len(done) < 20
         events += done
     return events
+
+
+def without_coordinator(version: str) -> Membership:
+    """A cooperative consumer with two partitions that has lost its coordinator."""
+    consumer = joined(version, cooperative=True)
+    happens(consumer, kafka.HEARTBEAT_INTERVAL)
+    assert answer(consumer, "Heartbeat", "NOT_COORDINATOR") == ["FindCoordinator"]
+    return consumer
+
+
+@VERSIONS
+def test_an_early_asynchronous_commit_is_sent_once_the_coordinator_is_found(version: str) -> None:
+    consumer = without_coordinator(version)
+    assert happens(consumer, kafka.COMMIT) == []
+    assert answer(consumer, "FindCoordinator") == COMMITS
+
+
+@VERSIONS
+def test_an_early_asynchronous_commit_fails_with_the_lookup_and_is_not_sent_later(
+    version: str,
+) -> None:
+    consumer = without_coordinator(version)
+    happens(consumer, kafka.COMMIT)
+    failed = answer(consumer, "FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    assert failed == ["the commit fails: retriable", "FindCoordinator"]
+    assert answer(consumer, "FindCoordinator") == []
+
+
+@VERSIONS
+def test_an_early_synchronous_commit_waits_through_failed_lookups(version: str) -> None:
+    consumer = without_coordinator(version)
+    assert happens(consumer, kafka.COMMIT_SYNC) == []
+    retried = answer(consumer, "FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    assert retried == ["FindCoordinator"]
+    assert answer(consumer, "FindCoordinator") == COMMITS
+
+
+@VERSIONS
+def test_close_waits_for_the_coordinator_of_an_early_commit_and_only_then_calls_back(
+    version: str,
+) -> None:
+    consumer = without_coordinator(version)
+    happens(consumer, kafka.COMMIT)
+    assert happens(consumer, kafka.CLOSE) == []
+    retried = answer(consumer, "FindCoordinator", "COORDINATOR_NOT_AVAILABLE")
+    assert retried == ["FindCoordinator"]
+    left = [*REVOKES, "LeaveGroup: member id 'm'"]
+    assert answer(consumer, "FindCoordinator") == ["the commit fails: retriable", *left]
+
+
+@VERSIONS
+def test_close_raises_that_the_group_may_not_be_used_after_its_partitions_are_given_away(
+    version: str,
+) -> None:
+    consumer = without_coordinator(version)
+    happens(consumer, kafka.COMMIT)
+    happens(consumer, kafka.CLOSE)
+    refused = answer(consumer, "FindCoordinator", "GROUP_AUTHORIZATION_FAILED")
+    assert refused == [*REVOKES, "poll raises an error: another error"]

@@ -17,6 +17,8 @@ CASES = [
     ("kafka-clients:4.1", "cooperative-static"),
     ("kafka-clients:4.1", "automatic"),
     ("kafka-clients:2.7", "automatic"),
+    ("kafka-clients:4.1", "early-commits"),
+    ("kafka-clients:2.7", "early-commits"),
 ]
 
 
