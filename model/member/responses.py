@@ -53,7 +53,9 @@ _COMMITS_ITSELF: Final = when(
     "the application waits in poll or close for an automatic commit",
     lambda s: s.state.application in (Application.PREPARING, Application.CLOSING),
 )
-_PENDING: Final = when("an asynchronous commit waits for the coordinator", lambda s: s.state.pending)
+_PENDING: Final = when(
+    "an asynchronous commit waits for the coordinator", lambda s: s.state.pending
+)
 _NOT_PENDING: Final = does("no commit waits for the coordinator", lambda s: s.set(pending=False))
 _FOUND: Final = does("know the coordinator", lambda s: s.set(coordinator=True))
 _RAISE: Final = raises(OTHER)
