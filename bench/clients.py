@@ -54,7 +54,8 @@ HEAD: Final = """\
 [`groupcheck clients verify`](clients.md) has led consumers of client libraries through the
 transitions of a specification of Kafka's Java consumer. kafka-clients 2.7 is compared with the
 rules of 2.7, every other client with those of 4.1. A difference is not always an error of the
-client: a library may handle an error in another way that is right, too.
+client: a library may handle an error in another way that is right, too. A client was not led
+through an instance for which it has no row.
 
 `python bench/clients.py run` verifies all of them, and `python bench/clients.py page` writes this
 page. `groupcheck clients verify librdkafka` finds the same for one.

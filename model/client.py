@@ -23,6 +23,7 @@ class ClientInput(NamedTuple):
         generation: in the answer to JoinGroup.
         leader: in the answer to JoinGroup, whether the consumer is the leader.
         partitions: in the answer to SyncGroup, the assignment: indexes of one topic, in order.
+        skips: of a leader, whether it need not assign: the group keeps its assignments (KIP-814).
     """
 
     name: str
@@ -31,12 +32,13 @@ class ClientInput(NamedTuple):
     generation: int = NO_GENERATION
     leader: bool = False
     partitions: tuple[int, ...] = ()
+    skips: bool = False
 
     def __str__(self) -> str:
         if not self.error:
             return self.name
         fields = [f"generation {self.generation}"] if self.generation != NO_GENERATION else []
-        fields += ["leader"] * self.leader
+        fields += ["leader"] * self.leader + ["skipAssignment"] * self.skips
         fields += [f"member id {self.member_id!r}"] * (self.member_id != NO_MEMBER_ID)
         fields += [f"partitions {list(self.partitions)}"] * (
             self.name == "SyncGroup" and self.error == NONE

@@ -58,9 +58,10 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("port", metavar="PORT", help="the library, in a form listed below")
     table = """
 --instance NAME,...  eager, eager-static, cooperative, cooperative-static, automatic,
-                     automatic-static, automatic-cooperative or early-commits: the assignors,
-                     whether the consumer has a group.instance.id or commits automatically, and
-                     whether it commits before its coordinator is known; may be repeated (all)
+                     automatic-static, automatic-cooperative, early-commits or, but for 2.7,
+                     returning-leader: the assignors, whether the consumer has a
+                     group.instance.id or commits automatically, whether it commits before its
+                     coordinator is known, or need not assign; may be repeated (all)
 --profile VERSION    the version of Kafka's client to compare with, 2.7 or 4.1 (that of
                      kafka-clients, else 4.1)
 --jobs N             consumers side by side (16)

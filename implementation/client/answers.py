@@ -99,7 +99,8 @@ class Answers(Commits):
             self._generation, self._member_id = given.generation, given.member_id
             self._join = PENDING
             self._in_flight.append(Sent("SyncGroup", self._generation, self._member_id))
-            event = ClientEvent("SyncGroup", self._member_id, self._generation, given.leader)
+            assigns = given.leader and not given.skips  # 4.1.2 CC:680
+            event = ClientEvent("SyncGroup", self._member_id, self._generation, assigns)
             self._events.append(event)
         elif error == "UNKNOWN_MEMBER_ID":
             if self._unchanged(sent):

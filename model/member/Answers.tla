@@ -36,10 +36,11 @@ OnJoinGroup(s, r) ==
   IN IF r.error = "NONE" THEN
        IF s.phase # "PREPARING_REBALANCE"                                               \* AC:580
        THEN [again("join/left") EXCEPT !.latest = r.generation]
-       ELSE Send([Apply(s, "join/joined") EXCEPT                                        \* AC:585
+       ELSE Send([Apply(s, IF r.skips THEN "join/returned" ELSE "join/joined") EXCEPT   \* AC:585
+                    \* A returning leader sends no assignments. 4.1 CC:680
                     !.phase = "COMPLETING_REBALANCE", !.memberId = r.memberId,
                     !.generation = r.generation, !.latest = r.generation],
-                 [Event("SyncGroup") EXCEPT !.leader = r.leader])
+                 [Event("SyncGroup") EXCEPT !.leader = r.leader /\ ~r.skips])
      ELSE IF r.error = "COORDINATOR_LOAD_IN_PROGRESS" THEN again("join/loading")        \* AC:606
      ELSE IF r.error = "UNKNOWN_MEMBER_ID" THEN
        IF GenerationUnchanged(s)                                                        \* AC:615

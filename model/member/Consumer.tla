@@ -15,6 +15,7 @@ CONSTANTS
   Static,       \* whether it has a group.instance.id
   AutoCommit,   \* enable.auto.commit
   CommitsEarly, \* whether the application commits while the coordinator is unknown, too
+  Returns,      \* whether its broker's JoinGroup can have skipAssignment: KIP-814
   Assignments,  \* sets of partitions, with which SyncGroup can be answered
   Generations   \* the limit of generations of the group
 

@@ -13,7 +13,7 @@ Given == "m"  \* the member id that a coordinator gives
 
 \* Something that happens to the consumer.
 Input(name) == [name |-> name, error |-> "", memberId |-> NoMember, generation |-> NoGeneration,
-                leader |-> FALSE, partitions |-> {}]
+                leader |-> FALSE, partitions |-> {}, skips |-> FALSE]
 NoInput     == Input("")
 Answer(api, error) == [Input(api) EXCEPT !.error = error]
 
@@ -93,6 +93,8 @@ define
                             !.memberId = id, !.generation = latest + 1, !.leader = leads]
     IN Replies("JoinGroup")
        \cup (IF latest < Generations THEN {joined(TRUE), joined(FALSE)} ELSE {})
+       \cup (IF Returns /\ latest < Generations
+             THEN {[joined(TRUE) EXCEPT !.skips = TRUE]} ELSE {})
        \cup {[Answer("JoinGroup", "MEMBER_ID_REQUIRED") EXCEPT !.memberId = id]}
   SyncReplies == Replies("SyncGroup") \cup
                  {[Answer("SyncGroup", "NONE") EXCEPT !.partitions = a] : a \in Assignments}
@@ -287,7 +289,7 @@ begin disconnect:  \* AC:1164
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-04adee6784f67625d2372adcce222072
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-3950bc5904d77ae779bf9514378a6ab8
 VARIABLES application, coordinator, finding, phase, memberId, generation, 
           rejoin, prepare, owned, sent, latest, due, completed, pending, 
           before, given, events, rules
@@ -330,6 +332,8 @@ JoinReplies ==
                           !.memberId = id, !.generation = latest + 1, !.leader = leads]
   IN Replies("JoinGroup")
      \cup (IF latest < Generations THEN {joined(TRUE), joined(FALSE)} ELSE {})
+     \cup (IF Returns /\ latest < Generations
+           THEN {[joined(TRUE) EXCEPT !.skips = TRUE]} ELSE {})
      \cup {[Answer("JoinGroup", "MEMBER_ID_REQUIRED") EXCEPT !.memberId = id]}
 SyncReplies == Replies("SyncGroup") \cup
                {[Answer("SyncGroup", "NONE") EXCEPT !.partitions = a] : a \in Assignments}
@@ -759,7 +763,7 @@ Next == FindCoordinator \/ JoinGroup \/ SyncGroup \/ Heartbeat
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-c1b8d456e63b7167ce0d197e1e5bf8ac
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-0ce9767397566b2e1659e78e87cebc5b
 
 \* What holds in every instance. It says what the consumer promises, and uses no operator of the
 \* rules.

@@ -151,7 +151,7 @@ def _join(step: MemberStep, given: ClientInput) -> None:
         generation=given.generation,
         latest=given.generation,
     )
-    step.send("SyncGroup", leader=given.leader)
+    step.send("SyncGroup", leader=given.leader and not given.skips)
 
 
 def _take_member_id(step: MemberStep, given: ClientInput) -> None:
@@ -172,6 +172,16 @@ JOIN_GROUP: Final = table(
             lambda step, given: step.set(latest=given.generation),
         ),
         REJOIN,
+    ),
+    rule(
+        "join/returned",
+        "a static leader has returned, and the group keeps its assignments: it sends none",
+        at("", 680, CC),
+        _SUCCESS,
+        Guard("the answer has skipAssignment", lambda _, given: given.skips),
+        Effect(
+            "enter COMPLETING_REBALANCE with member id and generation, and send SyncGroup", _join
+        ),
     ),
     rule(
         "join/joined",

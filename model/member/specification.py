@@ -160,6 +160,8 @@ class Consumer(Specification):
                 number = state.latest + 1
                 for leader in (False, True):
                     yield ClientInput("JoinGroup", NONE, member_id, number, leader=leader)
+                if self.settings.returns:
+                    yield ClientInput("JoinGroup", NONE, member_id, number, leader=True, skips=True)
             yield ClientInput("JoinGroup", "MEMBER_ID_REQUIRED", member_id)
         elif oldest.api == "SyncGroup":
             for partitions in self.assignments:
@@ -236,6 +238,7 @@ OVERLAPPING: Final = ((), (0,), (0, 1))
 
 def instances(profile: str) -> dict[str, Consumer]:
     """The model instances of a version, by name."""
+    since_3_2 = {"returning-leader": Consumer(profile, Settings(static=True, returns=True), EAGER)}
     return {
         "eager": Consumer(profile, Settings(), EAGER),
         "eager-static": Consumer(profile, Settings(static=True), EAGER),
@@ -251,4 +254,5 @@ def instances(profile: str) -> dict[str, Consumer]:
         "early-commits": Consumer(
             profile, Settings(cooperative=True), OVERLAPPING, commits_early=True
         ),
+        **(since_3_2 if profile == "4.1" else {}),
     }

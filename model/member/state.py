@@ -107,11 +107,14 @@ class Settings(NamedTuple):
         cooperative: whether its assignors follow the cooperative protocol.
         static: whether it has a `group.instance.id`.
         auto_commit: `enable.auto.commit`.
+        returns: whether its broker has the JoinGroup of Kafka 3.2, in which a static leader that
+            returns need not assign (KIP-814).
     """
 
     cooperative: bool = False
     static: bool = False
     auto_commit: bool = False
+    returns: bool = False
 
 
 class Stage(StrEnum):

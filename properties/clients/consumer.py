@@ -68,12 +68,17 @@ class Consumer:
     Args:
         settings: of the client.
         check: raises `ClientFailedError` if the client's process does not run.
+        returns: see `Coordinator`.
     """
 
-    def __init__(self, settings: ClientSettings, check: Callable[[], None]) -> None:
+    def __init__(
+        self, settings: ClientSettings, check: Callable[[], None], *, returns: bool = False
+    ) -> None:
         self._settings = settings
         self._check = check
-        self.coordinator = Coordinator(postpones_metadata=settings.postpones_metadata)
+        self.coordinator = Coordinator(
+            postpones_metadata=settings.postpones_metadata, returns=returns
+        )
         self.control = Control(self.coordinator.broker)
         self._events: list[ClientEvent] = []
         self._lines: list[Line] = []  # other than events

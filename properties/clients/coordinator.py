@@ -46,6 +46,7 @@ VERSIONS: Final = {
     "LeaveGroup": 4,
     "SyncGroup": 5,
 }
+RETURNING: Final = {"JoinGroup": 9}  # its answer has skipAssignment
 # Not in the vocabulary: the coordinator that has one cannot refuse a topic.
 TOPIC_AUTHORIZATION_FAILED: Final = 29
 
@@ -62,10 +63,11 @@ class Coordinator:
     Args:
         postpones_metadata: whether Metadata waits while the consumer joins, and until a leader has
             sent SyncGroup. The topic is described at once.
+        returns: whether JoinGroup has skipAssignment.
     """
 
-    def __init__(self, *, postpones_metadata: bool = False) -> None:
-        self.broker = Broker(VERSIONS)
+    def __init__(self, *, postpones_metadata: bool = False, returns: bool = False) -> None:
+        self.broker = Broker(VERSIONS | RETURNING if returns else VERSIONS)
         self._postpones_metadata = postpones_metadata
         self.holding = False
         self.held_commits = 0
@@ -279,6 +281,7 @@ class Coordinator:
             "leader": given.member_id if given.leader else OTHER_MEMBER,
             "member_id": given.member_id,
             "members": members if given.leader else [],
+            "skip_assignment": given.skips,
         }
 
 

@@ -91,7 +91,8 @@ class ProcessPort:
         """
         with self._lock:
             program = self._running()
-        consumer = Consumer(self._settings, partial(self._check, program))
+        check = partial(self._check, program)
+        consumer = Consumer(self._settings, check, returns=settings.returns)
         try:
             port = consumer.coordinator.broker.port
             group = f"groupcheck-{os.getpid()}-{next(_NUMBERS)}"

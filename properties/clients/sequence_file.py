@@ -36,6 +36,7 @@ class _Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
     generation: int = -1
     leader: bool = False
     partitions: tuple[int, ...] = ()
+    skips: bool = False
 
 
 def write_sequence(path: Path, version: str, instance: str, inputs: Sequence[ClientInput]) -> None:

@@ -366,3 +366,12 @@ def test_close_raises_that_the_group_may_not_be_used_after_its_partitions_are_gi
     happens(consumer, kafka.CLOSE)
     refused = answer(consumer, "FindCoordinator", "GROUP_AUTHORIZATION_FAILED")
     assert refused == [*REVOKES, "poll raises an error: another error"]
+
+
+@pytest.mark.parametrize(("skips", "assignments"), [(False, ", with the assignments"), (True, "")])
+def test_a_leader_that_returns_sends_no_assignments(*, skips: bool, assignments: str) -> None:
+    consumer = Membership("4.1", cooperative=False, static=True)
+    happens(consumer, kafka.SUBSCRIBE)
+    answer(consumer, "FindCoordinator")
+    sent = answer(consumer, "JoinGroup", member_id="m", generation=1, leader=True, skips=skips)
+    assert sent == [f"SyncGroup: member id 'm', generation 1{assignments}"]

@@ -19,6 +19,7 @@ CASES = [
     ("kafka-clients:2.7", "automatic"),
     ("kafka-clients:4.1", "early-commits"),
     ("kafka-clients:2.7", "early-commits"),
+    ("kafka-clients:4.1", "returning-leader"),
 ]
 
 
