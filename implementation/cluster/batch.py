@@ -21,6 +21,7 @@ from groupcheck.implementation.cluster.requests import (
     UpdateMetadataRequest,
     during_delete,
 )
+from groupcheck.implementation.cluster.store import StoreError
 from groupcheck.model.brokers import DURING_DELETE, NO_EPOCH
 
 _State = TypeVar("_State")
@@ -171,6 +172,21 @@ class RequestBatch:
             live = self._context.live[broker]
             self._channels.send(broker, StopReplicaRequest(self._controller, epoch, live, stops))
         self.clear()
+
+    def send_after(self, change: Callable[[], None]) -> None:
+        """Begin, make a change that adds requests, and send them; an error ends it where it is.
+
+        Kafka logs the error (PartitionStateMachine.scala:166, ReplicaStateMachine.scala:119).
+
+        Raises:
+            ControllerMovedError: another controller has been elected.
+        """
+        try:
+            self.begin()
+            change()
+            self.send(self._context.epoch)
+        except (ControllerError, StoreError):
+            return
 
     def _in_order(
         self, requests: dict[int, dict[TopicPartition, _State]]

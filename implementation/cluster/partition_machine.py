@@ -11,11 +11,7 @@ from typing import Final
 
 from groupcheck.implementation.cluster.access import Access
 from groupcheck.implementation.cluster.batch import RequestBatch
-from groupcheck.implementation.cluster.context import (
-    ControllerContext,
-    ControllerError,
-    PartitionPhase,
-)
+from groupcheck.implementation.cluster.context import ControllerContext, PartitionPhase
 from groupcheck.implementation.cluster.nodes import LeaderAndIsr, TopicPartition
 from groupcheck.implementation.cluster.requests import INITIAL_LEADER_EPOCH
 from groupcheck.implementation.cluster.store import StoreError
@@ -83,15 +79,9 @@ class PartitionStateMachine:
         Raises:
             ControllerMovedError: another controller has been elected.
         """
-        partitions = list(partitions)
-        if not partitions:
-            return
-        try:
-            self._batch.begin()
-            self._change(partitions, target, strategy)
-            self._batch.send(self._context.epoch)
-        except (ControllerError, StoreError):
-            return  # PartitionStateMachine.scala:166 logs it
+        changed = list(partitions)
+        if changed:
+            self._batch.send_after(lambda: self._change(changed, target, strategy))
 
     def _change(
         self, partitions: list[TopicPartition], target: PartitionPhase, strategy: Strategy

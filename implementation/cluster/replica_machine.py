@@ -11,7 +11,6 @@ from groupcheck.implementation.cluster.access import Access, Updates
 from groupcheck.implementation.cluster.batch import RequestBatch
 from groupcheck.implementation.cluster.context import (
     ControllerContext,
-    ControllerError,
     PartitionAndReplica,
     ReplicaPhase,
 )
@@ -73,18 +72,15 @@ class ReplicaStateMachine:
         Raises:
             ControllerMovedError: another controller has been elected.
         """
-        replicas = sorted(replicas)
-        if not replicas:
-            return
-        try:
-            self._batch.begin()
-            for broker, group in groupby(replicas, attrgetter("broker")):
-                self._change(broker, list(group), target)
-            self._batch.send(self._context.epoch)
-        except (ControllerError, StoreError):
-            return  # ReplicaStateMachine.scala:119 logs it
+        changed = sorted(replicas)
+        if changed:
+            self._batch.send_after(lambda: self._change(changed, target))
 
-    def _change(
+    def _change(self, replicas: list[PartitionAndReplica], target: ReplicaPhase) -> None:
+        for broker, group in groupby(replicas, attrgetter("broker")):
+            self._change_on(broker, list(group), target)
+
+    def _change_on(
         self, broker: int, replicas: list[PartitionAndReplica], target: ReplicaPhase
     ) -> None:
         phases = self._context.replica_phases
