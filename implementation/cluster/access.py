@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
 from groupcheck.implementation.cluster import nodes
 from groupcheck.implementation.cluster.nodes import LeaderAndIsr, TopicPartition
@@ -11,6 +13,7 @@ from groupcheck.implementation.cluster.store import (
     Check,
     Create,
     Delete,
+    MalformedError,
     NodeExistsError,
     NoNodeError,
     Operation,
@@ -21,6 +24,7 @@ from groupcheck.implementation.cluster.store import (
     StoreError,
     Watch,
     create,
+    delete,
     written,
 )
 
@@ -28,6 +32,9 @@ from groupcheck.implementation.cluster.store import (
 class ControllerMovedError(Exception):
     """Another controller has been elected: the version of `/controller_epoch` is another one."""
 
+
+_Value = TypeVar("_Value")
+_NOT_DECODED: Final = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
 
 Updates = dict[TopicPartition, LeaderAndIsr]
 
@@ -46,6 +53,26 @@ class Access:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self._registered: int | None = None  # the session that has registered the broker
+
+    def _read(
+        self, path: str, decode: Callable[[bytes, Stat], _Value], watch: Watch | None = None
+    ) -> _Value | None:
+        """A decoded node; None if it is missing or no JSON, as in Kafka (Json.scala:54).
+
+        Raises:
+            MalformedError: it is JSON, but not what is expected.
+        """
+        try:
+            data, stat = self.session.get(path, watch)
+        except NoNodeError:
+            return None
+        try:
+            return decode(data, stat)
+        except (json.JSONDecodeError, UnicodeDecodeError):
+            return None
+        except _NOT_DECODED as error:
+            raise MalformedError(path) from error
 
     def create_top_level(self) -> None:
         """Create the parents of all nodes (KafkaZkClient.scala:1551)."""
@@ -61,18 +88,36 @@ class Access:
     def register_broker(self, broker: int, data: bytes) -> int:
         """Register a broker; return its epoch (KafkaZkClient.scala:93, 1763).
 
+        The node may be there because the answer to its creation was lost, or because the session
+        before this one is about to end.
+
         Raises:
             NodeExistsError: another process has the id.
         """
-        path = nodes.broker_path(broker)
+        epoch = None
+        while epoch is None:
+            epoch = self._try_to_register(nodes.broker_path(broker), data)
+        self._registered = self.session.number
+        return epoch
+
+    def _try_to_register(self, path: str, data: bytes) -> int | None:
+        """The epoch of a broker, or None to try again (KafkaZkClient.scala:1817)."""
         try:
             stats = self.session.multi([Create(path, b"", ephemeral=True), SetData(path, data, 0)])
+            return written(stats, 1).created
         except NodeExistsError:
             stat = self.session.exists(path)
-            if stat is None or stat.owner != self.session.number:
+            if stat is None:
+                return None
+            if stat.owner == self.session.number:
+                return stat.created
+            if stat.owner != self._registered:
                 raise
-            return stat.created
-        return written(stats, 1).created
+        try:
+            delete(self.session, path)
+        except NoNodeError:
+            return None
+        return None
 
     def controller_epoch(self) -> tuple[int, int]:
         """The epoch and its version; the node is created if it is missing.
@@ -87,14 +132,16 @@ class Access:
 
     def read_controller_epoch(self) -> tuple[int, int] | None:
         """The epoch and its version (KafkaZkClient.scala:1063)."""
-        try:
-            data, stat = self.session.get(nodes.CONTROLLER_EPOCH)
-        except NoNodeError:
-            return None
-        return nodes.epoch_of(data), stat.version
+        return self._read(
+            nodes.CONTROLLER_EPOCH, lambda data, stat: (nodes.epoch_of(data), stat.version)
+        )
 
-    def register_controller(self, broker: int, epoch: int, version: int) -> tuple[int, int]:
+    def register_controller(
+        self, broker: int, epoch: int, version: int, watch: Watch | None = None
+    ) -> tuple[int, int]:
         """Claim `/controller`, if `/controller_epoch` has a version (KafkaZkClient.scala:107).
+
+        If the answer to the write was lost, it is repeated and fails, so the nodes are read.
 
         Returns:
             the epoch of the controller, and its version.
@@ -110,7 +157,10 @@ class Access:
                 ]
             )
         except (NodeExistsError, BadVersionError) as error:
-            raise ControllerMovedError from error
+            found = self.read_controller_epoch() if self.controller(watch) == broker else None
+            if found is None or found[0] != epoch + 1:
+                raise ControllerMovedError from error
+            return found
         return epoch + 1, written(stats, 1).version
 
     def fenced(self, operation: Operation, version: int) -> Stat | None:
@@ -131,11 +181,7 @@ class Access:
 
     def controller(self, watch: Watch | None = None) -> int | None:
         """The broker in `/controller` (KafkaZkClient.scala:1040)."""
-        try:
-            data, _ = self.session.get(nodes.CONTROLLER, watch)
-        except NoNodeError:
-            return None
-        return nodes.controller_of(data)
+        return self._read(nodes.CONTROLLER, lambda data, _: nodes.controller_of(data), watch)
 
     def delete_controller(self, version: int) -> None:
         """Delete `/controller` (KafkaZkClient.scala:1054)."""
@@ -144,12 +190,18 @@ class Access:
     def brokers(self, watch: Watch | None = None) -> dict[int, tuple[int, tuple[str, int]]]:
         """By broker, its epoch, and its host and port (KafkaZkClient.scala:425)."""
         found = {}
-        for broker in sorted(map(int, self.session.children(nodes.BROKER_IDS, watch))):
+        try:
+            ids = sorted(map(int, self.session.children(nodes.BROKER_IDS, watch)))
+        except ValueError as error:
+            raise MalformedError(nodes.BROKER_IDS) from error
+        for broker in ids:
             try:
                 data, stat = self.session.get(nodes.broker_path(broker))
+                found[broker] = (stat.created, nodes.endpoint_of(data))
             except NoNodeError:
                 continue
-            found[broker] = (stat.created, nodes.endpoint_of(data))
+            except _NOT_DECODED as error:
+                raise MalformedError(nodes.broker_path(broker)) from error
         return found
 
     def topics(self, watch: Watch | None = None) -> list[str]:
@@ -164,21 +216,18 @@ class Access:
         """The replicas of the partitions of topics (KafkaZkClient.scala:595)."""
         found = {}
         for topic in topics:
-            try:
-                data, _ = self.session.get(nodes.topic_path(topic))
-            except NoNodeError:
-                continue
-            for partition, replicas in sorted(nodes.assignment_of(data).items()):
+            assigned = self._read(
+                nodes.topic_path(topic), lambda data, _: nodes.assignment_of(data)
+            )
+            for partition, replicas in sorted((assigned or {}).items()):
                 found[TopicPartition(topic, partition)] = replicas
         return found
 
     def state(self, of: TopicPartition) -> LeaderAndIsr | None:
         """The state of a partition (KafkaZkClient.scala:184)."""
-        try:
-            data, stat = self.session.get(nodes.state_path(of))
-        except NoNodeError:
-            return None
-        return nodes.state_of(data, stat.version)
+        return self._read(
+            nodes.state_path(of), lambda data, stat: nodes.state_of(data, stat.version)
+        )
 
     def create_states(
         self, states: Updates, version: int
@@ -257,8 +306,5 @@ class Access:
 
     def topic_config(self, topic: str) -> dict[str, str]:
         """The configuration of a topic (KafkaZkClient.scala:295)."""
-        try:
-            data, _ = self.session.get(nodes.topic_config_path(topic))
-        except NoNodeError:
-            return {}
-        return nodes.topic_config_of(data)
+        path = nodes.topic_config_path(topic)
+        return self._read(path, lambda data, _: nodes.topic_config_of(data)) or {}

@@ -28,7 +28,7 @@ from groupcheck.implementation.cluster.requests import (
     StopReplicaResponse,
     UpdateMetadataRequest,
 )
-from groupcheck.implementation.cluster.store import Store
+from groupcheck.implementation.cluster.store import Store, UnavailableError
 from groupcheck.model.brokers import DURING_DELETE
 
 
@@ -65,6 +65,7 @@ class Broker:
 
     Raises:
         NodeExistsError: the id is registered.
+        StoreError: the store cannot be used; no session is left.
     """
 
     def __init__(  # noqa: PLR0913 - what is outside of a broker
@@ -130,12 +131,21 @@ class Broker:
         self.controller.put(Event(events.EXPIRE))
 
     def handle(self) -> None:
-        """Handle the next controller event; after Expire there is a new session."""
-        if self.controller.handle() == Event(events.EXPIRE):
-            self.access.session.close()
+        """Handle the next controller event; after Expire there is a new session.
+
+        While the store cannot be reached, Expire is the next event again: a broker tries forever
+        (ZooKeeperClient.scala, reinitialize).
+        """
+        if self.controller.handle() != Event(events.EXPIRE):
+            return
+        self.access.session.close()
+        try:
             self.access.session = self._store.open()
-            self.renewing = False
-            self.controller.put(Event(events.REGISTER))
+        except UnavailableError:
+            self.controller.put(Event(events.EXPIRE))
+            return
+        self.renewing = False
+        self.controller.put(Event(events.REGISTER))
 
     def receive(self, request: ControlRequest) -> StopReplicaResponse | None:
         """Handle a request of a controller; return the answer to StopReplica.

@@ -144,7 +144,9 @@ class Elected:
             return
         (epoch, version), self.claiming = self.claiming, None
         try:
-            claimed = self.access.register_controller(self.broker, epoch, version)
+            claimed = self.access.register_controller(
+                self.broker, epoch, version, self._controller_changed
+            )
             self.context.epoch, self.context.epoch_version = claimed
             self.active = True
             self._fail_over()

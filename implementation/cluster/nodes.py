@@ -81,9 +81,16 @@ def controller_data(broker: int, timestamp: int) -> bytes:
     return _json({"version": 1, "brokerid": broker, "timestamp": str(timestamp)})
 
 
+def _whole(value: object) -> int:
+    """A whole number; Kafka's `to[Int]` accepts nothing else."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(value)
+    return value
+
+
 def controller_of(data: bytes) -> int:
     """The broker in `/controller`."""
-    return int(json.loads(data)["brokerid"])
+    return _whole(json.loads(data)["brokerid"])
 
 
 def epoch_data(epoch: int) -> bytes:
@@ -129,7 +136,7 @@ def topic_data(assignment: Mapping[int, Iterable[int]]) -> bytes:
 def assignment_of(data: bytes) -> dict[int, tuple[int, ...]]:
     """By partition of a topic, its replicas (ZkData.scala:303)."""
     partitions = json.loads(data)["partitions"]
-    return {int(number): tuple(replicas) for number, replicas in partitions.items()}
+    return {int(number): tuple(map(_whole, replicas)) for number, replicas in partitions.items()}
 
 
 def state_data(state: LeaderAndIsr) -> bytes:
@@ -149,11 +156,11 @@ def state_of(data: bytes, version: int) -> LeaderAndIsr:
     """The state of a partition (ZkData.scala:348)."""
     found = json.loads(data)
     return LeaderAndIsr(
-        found["leader"],
-        found["leader_epoch"],
-        tuple(found["isr"]),
+        _whole(found["leader"]),
+        _whole(found["leader_epoch"]),
+        tuple(map(_whole, found["isr"])),
         version,
-        found["controller_epoch"],
+        _whole(found["controller_epoch"]),
     )
 
 

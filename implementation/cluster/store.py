@@ -61,6 +61,18 @@ class SessionExpiredError(StoreError):
     """The session has ended."""
 
 
+class DeniedError(StoreError):
+    """The session may not do it, by an ACL or because the store is read-only."""
+
+
+class MalformedError(StoreError):
+    """The data of a node is not what this version of Kafka writes."""
+
+
+class UnavailableError(StoreError):
+    """The store cannot be reached in the time that its client waits."""
+
+
 class Stat(NamedTuple):
     """What the store knows about a node.
 
@@ -170,7 +182,11 @@ class Store(Protocol):
     """A store that opens sessions."""
 
     def open(self) -> Session:
-        """A new session."""
+        """A new session.
+
+        Raises:
+            UnavailableError: the store cannot be reached.
+        """
         ...
 
 
