@@ -55,12 +55,14 @@ class FaultyStore:
         self._faults = faults
         self._calls = 0
         self._opened = 0
+        self.unreachable = 0  # how many sessions cannot be opened from now on
 
     def open(self) -> Session:
         self._opened += 1
         if self._opened == 1:
             return self.store.open()
-        if self.fault() is Fault.DENIED:
+        self.unreachable -= (fails := self.unreachable > 0)
+        if fails or self.fault() is Fault.DENIED:
             path = "/"
             raise UnavailableError(path)
         return FaultySession(self, self.store.open())

@@ -8,8 +8,21 @@ from hypothesis import strategies as st
 
 from groupcheck.implementation.cluster.cluster import Cluster, ImpossibleError, PlannedTopic
 from groupcheck.implementation.cluster.nodes import TopicPartition
-from groupcheck.implementation.cluster.store import Create, StoreError
-from groupcheck.model.brokers import CREATE, DELETE, ELECT, EXPIRE, KILL, MOVE, START, ClusterInput
+from groupcheck.implementation.cluster.store import Create, Delete, SetData, StoreError
+from groupcheck.model.brokers import (
+    CLAIM,
+    CREATE,
+    DELETE,
+    DELIVER,
+    ELECT,
+    EXPIRE,
+    HANDLE,
+    KILL,
+    MOVE,
+    RENEW,
+    START,
+    ClusterInput,
+)
 from support.faulty_store import MILD, Fault, FaultyStore
 
 BROKERS = (1, 2, 3)
@@ -28,7 +41,8 @@ inputs = st.one_of(
         topic=st.integers(0, len(TOPICS) - 1),
     ),
 )
-walks = st.lists(st.tuples(inputs, st.integers(0, 12)), max_size=12)
+turns = st.lists(st.sampled_from(BROKERS), max_size=12)
+walks = st.lists(st.tuples(inputs, turns), max_size=12)
 
 
 def faults(*kinds: Fault) -> st.SearchStrategy[dict[int, Fault]]:
@@ -44,17 +58,39 @@ def give(cluster: Cluster, given_input: ClusterInput) -> None:
     cluster.settle()
 
 
-def run(store: FaultyStore, walk: list[tuple[ClusterInput, int]]) -> Cluster:
+def turn(cluster: Cluster, number: int) -> None:
+    """The next of what a broker does by itself, in whatever state the others are."""
+    broker = cluster.machines[number].broker
+    if broker is None:
+        return
+    controller = broker.controller
+    if not broker.renewing and not broker.access.session.alive:
+        give(cluster, ClusterInput(RENEW, number))
+    elif controller.claiming is not None:
+        give(cluster, ClusterInput(CLAIM, number))
+    elif controller.queue:
+        give(cluster, ClusterInput(HANDLE, number))
+    else:
+        for receiver in [each for each, queue in controller.channels.queues.items() if queue]:
+            give(cluster, ClusterInput(DELIVER, receiver, sender=number))
+
+
+def run(store: FaultyStore, walk: list[tuple[ClusterInput, list[int]]]) -> Cluster:
     """Start the brokers and create the topics, and then walk; nothing but documented errors."""
     cluster = Cluster(store, len(BROKERS), TOPICS)
     beginning = [
-        *((ClusterInput(START, number), 3) for number in BROKERS),
-        *((ClusterInput(CREATE, topic=number), 5) for number in range(len(TOPICS))),
+        *(ClusterInput(START, number) for number in BROKERS),
+        *(ClusterInput(CREATE, topic=number) for number in range(len(TOPICS))),
     ]
-    for given_input, steps in (*beginning, *walk):
+    for given_input in beginning:
         give(cluster, given_input)
-        for _ in range(steps):
+        for _ in range(4):
             cluster.step()
+            check_controllers(cluster, store)
+    for given_input, brokers in walk:
+        give(cluster, given_input)
+        for number in brokers:
+            turn(cluster, number)
             check_controllers(cluster, store)
     return cluster
 
@@ -108,7 +144,7 @@ def check_settled(cluster: Cluster) -> None:
 @given(faults(*Fault), walks)
 @settings(deadline=None)
 def test_promises_hold_on_a_store_that_fails_and_restarted_brokers_settle(
-    failing: dict[int, Fault], walk: list[tuple[ClusterInput, int]]
+    failing: dict[int, Fault], walk: list[tuple[ClusterInput, list[int]]]
 ) -> None:
     store = FaultyStore(failing)
     cluster = run(store, walk)
@@ -142,6 +178,7 @@ def test_after_lost_answers_and_late_watches_a_cluster_settles_by_itself(
     assert [None if each is None else each.leader for each in states] == [1, 2, 3]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", Fault)
 def test_a_single_fault_at_each_call_of_a_start_leaves_a_cluster_that_settles(
     fault: Fault,
@@ -156,3 +193,51 @@ def test_a_single_fault_at_each_call_of_a_start_leaves_a_cluster_that_settles(
             restart_all(cluster)
         check_settled(cluster)
     assert happened > 100
+
+
+def test_a_broker_without_a_session_tries_until_the_store_can_be_reached() -> None:
+    store = FaultyStore({})
+    cluster = run(store, [])
+    cluster.go_on()
+    give(cluster, ClusterInput(EXPIRE, 2))
+    store.unreachable = 3
+    cluster.go_on()
+    assert store.unreachable == 0
+    check_settled(cluster)
+
+
+GARBAGE = (b"", b"{", b"null", b"[]", b"{}", b'"7"', b'{"version":9}', b"\xff\xfe", b"[" * 100_000)
+
+
+@pytest.mark.parametrize("data", GARBAGE)
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/controller",
+        "/controller_epoch",
+        "/brokers/ids/2",
+        "/brokers/ids/two",
+        "/brokers/topics/wide",
+        "/brokers/topics/wide/partitions/0/state",
+        "/config/topics/wide",
+    ],
+)
+def test_a_node_that_cannot_be_read_ends_no_broker_and_harms_nothing_once_it_is_gone(
+    path: str, data: bytes
+) -> None:
+    cluster = run(FaultyStore({}), [])
+    cluster.go_on()
+    session = cluster.admin.session
+    there = session.exists(path) is not None
+    before = session.get(path)[0] if there else b""
+    session.multi([SetData(path, data) if there else Create(path, data)])
+    for given_input in (ClusterInput(EXPIRE, 1), ClusterInput(MOVE), ClusterInput(ELECT)):
+        give(cluster, given_input)
+        # With a registration that cannot be read, brokers are elected and resign without an end
+        # (KafkaController.scala:1493, 1467).
+        for _ in range(60):
+            cluster.step()
+    if session.exists(path) is not None:
+        session.multi([SetData(path, before) if there else Delete(path)])
+    restart_all(cluster)
+    check_settled(cluster)
