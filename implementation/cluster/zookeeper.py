@@ -7,19 +7,27 @@ of the changes, and before it reads what they are about.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from logging import NullHandler, getLogger
 from threading import Event
 from typing import Any, Final, TypeVar
+from warnings import catch_warnings
 
 from kazoo.client import KazooClient
 from kazoo.exceptions import (
-    BadVersionError as KazooBadVersion,
-)
-from kazoo.exceptions import (
+    AuthFailedError,
     ConnectionClosedError,
+    InvalidACLError,
+    KazooException,
+    NoAuthError,
     NoChildrenForEphemeralsError,
+    NotReadOnlyCallError,
     RolledBackError,
     RuntimeInconsistency,
+)
+from kazoo.exceptions import (
+    BadVersionError as KazooBadVersion,
 )
 from kazoo.exceptions import (
     NodeExistsError as KazooNodeExists,
@@ -33,6 +41,7 @@ from kazoo.exceptions import (
 from kazoo.exceptions import (
     SessionExpiredError as KazooSessionExpired,
 )
+from kazoo.handlers.threading import KazooTimeoutError
 from kazoo.protocol.states import Callback, EventType, KazooState, WatchedEvent
 from kazoo.retry import KazooRetry
 
@@ -44,6 +53,7 @@ from groupcheck.implementation.cluster.store import (
     BadVersionError,
     Create,
     Delete,
+    DeniedError,
     EphemeralParentError,
     NodeExistsError,
     NoNodeError,
@@ -53,6 +63,7 @@ from groupcheck.implementation.cluster.store import (
     SetData,
     Stat,
     StoreError,
+    UnavailableError,
     Watch,
 )
 
@@ -74,6 +85,10 @@ _ERRORS: Final[dict[type[Exception], type[StoreError]]] = {
     NoChildrenForEphemeralsError: EphemeralParentError,
     KazooSessionExpired: SessionExpiredError,
     ConnectionClosedError: SessionExpiredError,
+    NoAuthError: DeniedError,
+    AuthFailedError: DeniedError,
+    InvalidACLError: DeniedError,
+    NotReadOnlyCallError: DeniedError,
 }
 _NOT_THE_CAUSE: Final = (RolledBackError, RuntimeInconsistency)  # another operation fails
 
@@ -97,26 +112,40 @@ class ZooKeeperStore:
     Args:
         hosts: where it is, as HOST:PORT; a path after that is the root of the store, and exists.
         session_s: after how many seconds without its client a session ends.
+        connect_s: how many seconds a session waits for its first connection; a server that accepts
+            it and never answers is given up after `session_s`.
     """
 
-    def __init__(self, hosts: str, session_s: float = SESSION_S) -> None:
+    def __init__(
+        self, hosts: str, session_s: float = SESSION_S, connect_s: float = START_S
+    ) -> None:
         self._hosts = hosts
         self._session_s = session_s
+        self._connect_s = connect_s
+        # Without a handler of its own, each broken connection would be on standard error.
+        self._logger = getLogger("groupcheck.kazoo")
+        self._logger.propagate = False
+        if not self._logger.handlers:
+            self._logger.addHandler(NullHandler())
 
     def open(self) -> ZooKeeperSession:
         """A new session.
 
         Raises:
-            kazoo.handlers.threading.KazooTimeoutError: ZooKeeper cannot be reached.
+            UnavailableError: ZooKeeper cannot be reached, or its root is missing; nothing is left.
         """
-        return ZooKeeperSession(self._client(None), self._client)
+        return ZooKeeperSession(self._client(None), self._client, self._hosts, self._connect_s)
 
     def _client(self, resumed: tuple[int, bytes] | None) -> KazooClient:
         # As Kafka does, an operation is repeated until there is a connection, but never in another
         # session (KafkaZkClient.scala:1709).
         retry = KazooRetry(max_tries=-1, max_delay=1.0, ignore_expire=False)
         return KazooClient(
-            self._hosts, timeout=self._session_s, client_id=resumed, command_retry=retry
+            self._hosts,
+            timeout=self._session_s,
+            client_id=resumed,
+            command_retry=retry,
+            logger=self._logger,
         )
 
 
@@ -124,15 +153,34 @@ class ZooKeeperSession:
     """A session with ZooKeeper: kazoo would open another one after its end, this does not."""
 
     def __init__(
-        self, client: KazooClient, resume: Callable[[tuple[int, bytes]], KazooClient]
+        self,
+        client: KazooClient,
+        resume: Callable[[tuple[int, bytes]], KazooClient],
+        hosts: str,
+        connect_s: float,
     ) -> None:
         self._client = client
         self._resume = resume
         self._alive = True
         self._closed = False
         client.add_listener(self._changed)
-        client.start(START_S)
-        self._id: tuple[int, bytes] = client.client_id
+        self._hosts = hosts
+        self._connect_s = connect_s
+        self._start(client)
+        self._id: tuple[int, bytes] = (client._session_id, client._session_passwd)  # noqa: SLF001 - `client_id` is None without a connection
+        if client.chroot and self.exists("/") is None:
+            self.close()
+            raise UnavailableError(hosts)
+
+    def _start(self, client: KazooClient) -> None:
+        """Connect; a client that cannot is closed."""
+        try:
+            with catch_warnings(action="ignore"):  # that there is no root
+                client.start(self._connect_s)
+        except (KazooTimeoutError, KazooException) as error:
+            client.stop()
+            client.close()
+            raise UnavailableError(self._hosts) from error
 
     def _changed(self, state: str) -> None:
         if state == KazooState.LOST:
@@ -153,8 +201,8 @@ class ZooKeeperSession:
             raise SessionExpiredError(path)
         try:
             result = self._client.retry(action)
-        except tuple(_ERRORS) as error:
-            raise _ERRORS[type(error)](path) from error
+        except KazooException as error:
+            raise _ERRORS.get(type(error), StoreError)(path) from error
         if not self._alive:  # it may be the result of another session
             raise SessionExpiredError(path)
         return result  # type: ignore[no-any-return]
@@ -165,7 +213,7 @@ class ZooKeeperSession:
         results = self._do(path, lambda: self._commit(operations))
         for index, (operation, result) in enumerate(zip(operations, results, strict=True)):
             if isinstance(result, Exception) and not isinstance(result, _NOT_THE_CAUSE):
-                raise _ERRORS[type(result)](operation.path, index) from result
+                raise _ERRORS.get(type(result), StoreError)(operation.path, index) from result
         return [
             _stat(result) if isinstance(operation, SetData) else None
             for operation, result in zip(operations, results, strict=True)
@@ -207,7 +255,8 @@ class ZooKeeperSession:
         """See `Session`."""
         if not self._alive:
             return
-        self.exists("/")  # notifications come before the answer
+        with suppress(SessionExpiredError):
+            self.exists("/")  # notifications come before the answer
         called = Event()
         self._client.handler.dispatch_callback(Callback("watch", called.set, ()))
         called.wait(START_S)
@@ -223,7 +272,7 @@ class ZooKeeperSession:
     def expire(self) -> None:
         """See `Session`. Another client takes the session over and ends it."""
         other = self._resume(self._id)
-        other.start(START_S)
+        self._start(other)
         other.stop()
         other.close()
         self.close()

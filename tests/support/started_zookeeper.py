@@ -26,7 +26,7 @@ class Roots:
     """
 
     def __init__(self, address: str) -> None:
-        self._address = address
+        self.address = address
         self._numbers = count()
         self._sessions: list[Session] = []
 
@@ -35,10 +35,10 @@ class Roots:
         from groupcheck.implementation.cluster.zookeeper import ZooKeeperStore  # noqa: PLC0415
 
         root = f"/root-{next(self._numbers)}"
-        session = ZooKeeperStore(self._address).open()
+        session = ZooKeeperStore(self.address).open()
         create(session, root)
         session.close()
-        return _Noting(ZooKeeperStore(self._address + root), self._sessions)
+        return _Noting(ZooKeeperStore(self.address + root), self._sessions)
 
     def close(self) -> None:
         """End the sessions of all stores."""
