@@ -6,7 +6,12 @@ import hashlib
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from groupcheck.properties.cluster.real.promises import ALWAYS, WHEN_SETTLED, Violation
+from groupcheck.properties.cluster.real.promises import (
+    ALWAYS,
+    WHEN_SETTLED,
+    Violation,
+    of_cluster,
+)
 from groupcheck.properties.cluster.real.verify import Finding, Step, Trace, Verified
 from groupcheck.properties.cluster.real.views import changes
 from groupcheck.reports.formatting import bounded_lines, counted
@@ -15,7 +20,8 @@ from groupcheck.reports.formatting import bounded_lines, counted
 class ClusterRun(NamedTuple):
     """A run: the CLUSTER argument, its title, the seed, or None for a given sequence, the result.
 
-    `has_oracle` is whether the nodes were compared with those that a specification allows.
+    `has_oracle` is whether the nodes were compared with those that a specification allows,
+    `zookeeper` whether the cluster has one.
     """
 
     spec: str
@@ -23,6 +29,12 @@ class ClusterRun(NamedTuple):
     seed: int | None
     verified: Verified
     has_oracle: bool = False
+    zookeeper: bool = True
+
+    @property
+    def promises(self) -> list[str]:
+        """The ids of the promises that were checked."""
+        return list(of_cluster({**WHEN_SETTLED, **ALWAYS}, zookeeper=self.zookeeper))
 
 
 def finding_id(violation: Violation) -> str:
@@ -111,7 +123,7 @@ def run_json(run: ClusterRun) -> dict[str, Any]:
         "interrupted": result.interrupted,
         "actions": dict(sorted(result.steps.items())),
         "compared": result.compared,
-        "promises": [*WHEN_SETTLED, *ALWAYS],
+        "promises": run.promises,
         "left_on_disk": result.left_on_disk,
         "failures": [
             {"reason": each.reason, "actions": list(map(str, each.actions)), "log": each.detail}
@@ -148,7 +160,7 @@ def _steps(result: Verified) -> str:
 
 
 def _checked(run: ClusterRun) -> str:
-    promises = counted(len(WHEN_SETTLED) + len(ALWAYS), "promise")
+    promises = counted(len(run.promises), "promise")
     if not run.has_oracle:
         return promises
     views = counted(run.verified.compared, "view")

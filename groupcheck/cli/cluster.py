@@ -35,9 +35,11 @@ HELP = "check what a cluster of brokers promises: a real one, or the rules of Ka
 CLUSTERS: Final = """\
 CLUSTER, for verify, is what is started for the run, and removed after it:
   kafka-cluster:2.7       ZooKeeper and three brokers of Apache Kafka 2.7
+  kafka-cluster:4.1       three brokers of Apache Kafka 4.1 that are the
+                          controllers, too (KRaft)
 
-It needs Java 8 or later, Maven (mvn) to download the jars once, and the
-packages of groupcheck[wire,cluster].
+They need Java (8 or later for 2.7, 17 or later for 4.1), Maven (mvn) to
+download the jars once, and the packages of groupcheck[wire,cluster].
 
 INSTANCE, for explore, is a model instance; docs/cluster.md lists them.
 
@@ -45,9 +47,9 @@ Exit status: 0 the promises hold, 1 one is violated, 2 there is no verdict."""
 
 DESCRIPTION: Final = """\
 verify starts a cluster and does random things to it: brokers are killed, paused and
-started again, ZooKeeper ends their sessions, /controller is deleted, topics are
-created and deleted, a group commits offsets. When the cluster has settled,
-checks what Kafka promises of the nodes in ZooKeeper, the metadata of each
+started again, topics are created and deleted, a group commits offsets. With
+ZooKeeper, it ends sessions, and /controller is deleted. When the cluster has
+settled, checks what Kafka promises of the controller, the metadata of each
 broker, the coordinator of the group and its offsets, and the folders on disk.
 Prints each violation once, with the shortest sequence that shows it. explore
 does that with every sequence in a model instance of Kafka 2.7's rules."""
@@ -125,10 +127,17 @@ def _verify(options: argparse.Namespace) -> int:
         release = release_of(options.cluster)
         with _running(release, InterruptedWait(check)) as cluster:
             to_stderr(f"a cluster of {release.title} runs")
-            oracle = _oracle()
+            oracle = _oracle() if release.has_zookeeper else None
             verified = _verified(options, cluster, only, oracle)
     seed = options.seed if only is None else None
-    result = ClusterRun(options.cluster, release.title, seed, verified, oracle is not None)
+    result = ClusterRun(
+        options.cluster,
+        release.title,
+        seed,
+        verified,
+        oracle is not None,
+        release.has_zookeeper,
+    )
     if options.json:
         print_json(run_json(result))
     else:

@@ -7,6 +7,7 @@ import time
 import uuid
 from collections.abc import Mapping
 from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import Final, NamedTuple
 
@@ -140,36 +141,61 @@ def _launch(
             ("zookeeper.session.timeout.ms", "zookeeper.connection.timeout.ms"), 60_000
         )
     else:
-        controller = f"127.0.0.1:{other}"
-        broker |= {
-            "process.roles": "broker,controller",
-            "node.id": 1,
-            "controller.listener.names": "CONTROLLER",
-            "controller.quorum.voters": f"1@{controller}",
-            "listeners": f"{listener},CONTROLLER://{controller}",
-            # With a linger, the next request may not see the records of an answered one.
-            "group.coordinator.append.linger.ms": 0,
-        }
+        broker |= without_zookeeper(1, listener, {1: other})
     path = programs.write("server.properties", properties(broker))
     if not release.has_zookeeper:
-        _format(release, programs, str(path))
+        format_folder(release, programs, str(path), new_cluster_id())
     programs.start("kafka", command(release, "kafka.Kafka", str(path)))
     names = ("zookeeper", "kafka") if release.has_zookeeper else ("kafka",)
     return wait_for_coordinator(programs, names, ("127.0.0.1", port), interrupted)
 
 
-def _format(release: Release, programs: Supervised, path: str) -> None:
-    """Format the folder in which a broker without ZooKeeper stores its metadata."""
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
+def without_zookeeper(
+    node: int, listener: str, controllers: Mapping[int, int]
+) -> dict[str, object]:
+    """The settings of a broker that is a controller, too; the ports of all controllers by node."""
+    voters = {each: f"127.0.0.1:{port}" for each, port in controllers.items()}
+    return {
+        "process.roles": "broker,controller",
+        "node.id": node,
+        "controller.listener.names": "CONTROLLER",
+        "controller.quorum.voters": ",".join(f"{each}@{voters[each]}" for each in voters),
+        "listeners": f"{listener},CONTROLLER://{voters[node]}",
+        # With a linger, the next request may not see the records of an answered one.
+        "group.coordinator.append.linger.ms": 0,
+    }
+
+
+def new_cluster_id() -> str:
+    """A random id of a cluster, as Kafka writes it."""
+    return base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=").replace("-", "A")
+
+
+def format_folder(
+    release: Release, programs: Supervised, path: str, cluster: str, bound_s: float = START_S
+) -> None:
+    """Format the folder in which a broker without ZooKeeper stores its metadata.
+
+    Args:
+        release: of Kafka.
+        programs: of which the one that formats it becomes the last.
+        path: of the settings of the broker.
+        cluster: its id.
+        bound_s: how long it may take.
+
+    Raises:
+        NotStartedError: it fails, or takes longer.
+    """
+    name = f"format-{Path(path).stem}"
     arguments = ("format", "--cluster-id", cluster, "--config", path)
-    programs.start("format", command(release, "kafka.tools.StorageTool", *arguments))
+    programs.start(name, command(release, "kafka.tools.StorageTool", *arguments))
     try:
-        status = programs.wait("format", time.monotonic() + START_S)
+        status = programs.wait(name, time.monotonic() + bound_s)
     except TimeoutError:
-        status = f"none after {START_S:.0f} s"
+        status = f"none after {bound_s:.0f} s"
     if status != "0":
         msg = f"its folder is not formatted (status {status})"
-        raise NotStartedError(msg, programs.log("format"))
+        raise NotStartedError(msg, programs.log(name))
 
 
 def command(release: Release, main: str, *arguments: str) -> list[str]:

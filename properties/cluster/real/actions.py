@@ -32,18 +32,31 @@ FEWEST, MOST = 4, 8  # actions in a random sequence
 AT_ONCE: Final = 0.35  # how many actions the next one follows at once
 
 # How often an action is chosen, by its name: those that make something to lose, those that lose
-# it, and most often those that are possible after another one only.
-WEIGHTS: Final = {
-    START: 20,
-    KILL: 2,
-    EXPIRE: 1,
-    MOVE: 2,
-    CREATE: 2,
-    DELETE: 3,
-    ELECT: 1,
-    COMMIT: 4,
-    PAUSE: 1,
-    RESUME: 10,
+# it, and most often those that are possible after another one only. First with ZooKeeper. Without
+# it, sessions end by themselves, so that a broker may stay dead for several actions.
+WEIGHTS: Final[dict[bool, dict[str, int]]] = {
+    True: {
+        START: 20,
+        KILL: 2,
+        EXPIRE: 1,
+        MOVE: 2,
+        CREATE: 2,
+        DELETE: 3,
+        ELECT: 1,
+        COMMIT: 4,
+        PAUSE: 1,
+        RESUME: 10,
+    },
+    False: {
+        START: 5,
+        KILL: 3,
+        CREATE: 2,
+        DELETE: 2,
+        ELECT: 1,
+        COMMIT: 4,
+        PAUSE: 2,
+        RESUME: 4,
+    },
 }
 OF_A_DEAD_BROKER: Final = 15  # the end of its session, which lets the others go on
 
@@ -73,6 +86,7 @@ class Simulated(NamedTuple):
         controller: whether the node `/controller` exists.
         topics: by topic, whether it exists.
         deletions: by topic, whether its deletion is pending.
+        zookeeper: whether the cluster has one.
     """
 
     running: tuple[bool, ...]
@@ -81,6 +95,7 @@ class Simulated(NamedTuple):
     controller: bool
     topics: tuple[bool, ...]
     deletions: tuple[bool, ...]
+    zookeeper: bool = True
 
 
 _BEGINNING: Final = Simulated(
@@ -102,6 +117,7 @@ def simulated(view: ClusterView) -> Simulated:
         view.controller != NOBODY,
         tuple(topic is not None for topic in view.topics),
         view.deletions,
+        view.zookeeper,
     )
 
 
@@ -109,13 +125,13 @@ def possible(given: ClusterInput, state: Simulated) -> bool:
     """Whether an action is possible.
 
     A broker is not started while ZooKeeper has the session of its killed predecessor: it would
-    find its id taken, and end.
+    find its id taken, and end. Without ZooKeeper it waits for the end of that session.
     """
     at, topic = given.broker - 1, given.topic
     if given.name in OF_BROKER:
         running, paused = state.running[at], state.paused[at]
         return {
-            START: not running and not state.sessions[at],
+            START: not running and not (state.zookeeper and state.sessions[at]),
             KILL: running,
             EXPIRE: state.sessions[at],
             PAUSE: running and not paused,
@@ -132,9 +148,14 @@ def possible(given: ClusterInput, state: Simulated) -> bool:
     }[given.name]
 
 
-def every_input(topics: int) -> Iterator[ClusterInput]:
+def names(*, zookeeper: bool) -> tuple[str, ...]:
+    """The actions of a cluster with ZooKeeper, or of one without."""
+    return tuple(name for name in NAMES if name in WEIGHTS[zookeeper])
+
+
+def every_input(topics: int, *, zookeeper: bool = True) -> Iterator[ClusterInput]:
     """Every input, possible or not."""
-    for name in NAMES:
+    for name in names(zookeeper=zookeeper):
         if name in OF_BROKER:
             yield from (ClusterInput(name, broker=broker) for broker in IDS)
         elif name in OF_TOPIC:
@@ -143,12 +164,12 @@ def every_input(topics: int) -> Iterator[ClusterInput]:
             yield ClusterInput(name)
 
 
-def random_sequence(random: Random) -> tuple[Action, ...]:
+def random_sequence(random: Random, *, zookeeper: bool = True) -> tuple[Action, ...]:
     """A random sequence of possible actions; it begins with a topic."""
     topics = len(ASSIGNMENTS)
-    inputs = tuple(every_input(topics))
+    inputs = tuple(every_input(topics, zookeeper=zookeeper))
     first = ClusterInput(CREATE, topic=random.randrange(topics))
-    actions, state = [Action(first)], after(_BEGINNING, first)
+    actions, state = [Action(first)], after(_BEGINNING._replace(zookeeper=zookeeper), first)
     for _ in range(random.randint(FEWEST, MOST) - 1):
         able = [given for given in inputs if possible(given, state)]
         (given,) = random.choices(able, [_weight(each, able, state) for each in able])
@@ -159,13 +180,14 @@ def random_sequence(random: Random) -> tuple[Action, ...]:
 
 def _weight(given: ClusterInput, able: Sequence[ClusterInput], state: Simulated) -> float:
     """How often an input is chosen: the weight of its name is divided among those of that name."""
+    weights = WEIGHTS[state.zookeeper]
     if given.name == EXPIRE:
         at = given.broker - 1
         dead = not state.running[at] or state.paused[at]
-        return OF_A_DEAD_BROKER if dead else WEIGHTS[EXPIRE]
+        return OF_A_DEAD_BROKER if dead else weights[EXPIRE]
     if given.name == DELETE and not state.topics[given.topic]:
-        return WEIGHTS[DELETE] / 9  # an unknown topic
-    return WEIGHTS[given.name] / sum(each.name == given.name for each in able)
+        return weights[DELETE] / 9  # an unknown topic
+    return weights[given.name] / sum(each.name == given.name for each in able)
 
 
 def after(state: Simulated, given: ClusterInput) -> Simulated:
@@ -196,10 +218,10 @@ def after(state: Simulated, given: ClusterInput) -> Simulated:
 
 
 def _settled(state: Simulated) -> Simulated:
-    """End the deletions whose replicas are all there."""
+    """End the deletions whose replicas are all there; without ZooKeeper, each."""
     for topic, replicas in enumerate(ASSIGNMENTS[: len(state.topics)]):
         there = all(state.running[r - 1] and not state.paused[r - 1] for r in replicas)
-        if state.deletions[topic] and (there or not state.topics[topic]):
+        if state.deletions[topic] and (there or not state.topics[topic] or not state.zookeeper):
             state = state._replace(
                 topics=_with(state.topics, topic, value=False),
                 deletions=_with(state.deletions, topic, value=False),

@@ -18,6 +18,7 @@ from groupcheck.model.brokers import (
     EXPIRE,
     KILL,
     MOVE,
+    NO_LEADER,
     NOBODY,
     START,
     ClusterInput,
@@ -48,10 +49,10 @@ from groupcheck.properties.cluster.real.views import (
     Answers,
     ClusterView,
     Group,
+    RawNodes,
     TopicNode,
 )
-from groupcheck.properties.cluster.real.wire import Wire
-from groupcheck.properties.cluster.real.zookeeper import RawNodes
+from groupcheck.properties.cluster.real.wire import Metadata, Wire
 from groupcheck.properties.ports.connection import raise_if_interrupted
 from groupcheck.properties.ports.port import PortFailedError
 
@@ -78,6 +79,11 @@ class RealCluster:
         self._release, self._interrupted, self._report = release, interrupted, report
         self._numbers = count(1)
         self._open()
+
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether it has ZooKeeper."""
+        return self._release.has_zookeeper
 
     def _open(self) -> None:
         self._processes: Processes = started(self._release, self._interrupted, self._report)
@@ -106,13 +112,21 @@ class RealCluster:
         self._group = f"g{number}"
         self._committed = [{NO_OFFSET} for _ in self._topics]
         self._offset = 0
-        raw = self._processes.zookeeper.read(())
+        raw = self._processes.nodes.read(())
         if raw.controller != NOBODY:
             self._real = (raw.controller, *(each for each in IDS if each != raw.controller))
         self._base = raw
-        if self._read().offsets_topic is None:  # the first question creates it
-            self._wire.coordinator(self._address(1), self._group)
+        if self._read().offsets_topic is None:
+            self._create_offsets_topic()
         return self.settle()[-1]
+
+    def _create_offsets_topic(self) -> None:
+        """Ask for the coordinator of the group, which creates it."""
+        deadline = time.monotonic() + SETTLE_S
+        while self._read().offsets_topic is None and time.monotonic() < deadline:
+            self._wire.coordinator(self._address(1), self._group)
+            self._interrupted.wait(RETRY_S)
+            raise_if_interrupted(self._interrupted)
 
     def is_possible(self, given: ClusterInput) -> bool:
         """Whether an action is possible now."""
@@ -120,7 +134,7 @@ class RealCluster:
         if not possible(given, simulated(view)):
             return False
         # Others would wait for the controller, or for a replica that does not work.
-        if given.name == ELECT:
+        if given.name == ELECT or (given.name in {CREATE, DELETE} and not view.zookeeper):
             return view.has_controller
         if given.name == COMMIT:
             state = view.offsets_topic.partition if view.offsets_topic else None
@@ -148,7 +162,7 @@ class RealCluster:
         do: dict[str, Callable[[int], object]] = {
             START: self._start,
             KILL: self._processes.kill,
-            EXPIRE: self._processes.zookeeper.end_session,
+            EXPIRE: self._processes.nodes.end_session,
             PAUSE: self._processes.pause,
             RESUME: self._processes.resume,
         }
@@ -161,15 +175,13 @@ class RealCluster:
             committed.clear()
             committed.add(NO_OFFSET)
             replicas = [self._real[each - 1] for each in ASSIGNMENTS[number]]
-            self._processes.zookeeper.create_topic(topic, replicas)
-        elif name == DELETE:
+            return self._processes.nodes.create_topic(topic, replicas)
+        if name == DELETE:
             committed.add(NO_OFFSET)
-            self._processes.zookeeper.delete_topic(topic)
-        elif name == ELECT:
+            return self._processes.nodes.delete_topic(topic)
+        if name == ELECT:
             return self._wire.elect(self._address(self._read().controller), topic)
-        else:
-            return self._commit(topic, committed)
-        return NONE
+        return self._commit(topic, committed)
 
     def _commit(self, topic: str, committed: set[int]) -> int:
         self._offset += 1
@@ -224,7 +236,7 @@ class RealCluster:
             if view.paused[broker - 1]:
                 self._processes.resume(real)
             if not view.running[broker - 1]:
-                self._processes.zookeeper.end_session(real)
+                self._processes.nodes.end_session(real)
         self._start(*(real for real in self._real if real not in self._processes.running))
         return self.settle()
 
@@ -236,7 +248,7 @@ class RealCluster:
                 self.do(ClusterInput(DELETE, topic=number))
         seen = self.settle()
         for name in self._topics:
-            self._processes.zookeeper.remove(f"/config/topics/{name}")
+            self._processes.nodes.forget_topic(name)
         return seen
 
     def _address(self, broker: int) -> Address:
@@ -245,7 +257,7 @@ class RealCluster:
 
     def _read(self) -> ClusterView:
         """Read the nodes."""
-        raw = self._processes.zookeeper.read((*self._topics, OFFSETS))
+        raw = self._processes.nodes.read((*self._topics, OFFSETS))
         processes = [self._processes.running.get(real) for real in self._real]
         base = self._base
         topics = tuple(map(self._topic, raw.topics))
@@ -260,6 +272,7 @@ class RealCluster:
             topics=topics[:-1],
             offsets_topic=topics[-1],
             deletions=raw.deletions[:-1],
+            zookeeper=self.has_zookeeper,
         )
         for number, topic in enumerate(view.topics):
             if topic is None and not view.deletions[number]:
@@ -297,11 +310,18 @@ class RealCluster:
             return None
         coordinator = self._wire.coordinator(address, self._group)
         return Answers(
-            self._id(metadata.controller),
+            self._id(self._controller(address, metadata)),
             tuple(map(self._id, metadata.leaders)),
             self._id(coordinator),
             self._folders(broker),
         )
+
+    def _controller(self, address: Address, metadata: Metadata) -> int:
+        """The controller that a broker finds; without ZooKeeper, its metadata name any broker."""
+        if self.has_zookeeper:
+            return metadata.controller
+        leader = self._wire.leader(address)
+        return leader.node if leader else NO_LEADER
 
     def _folders(self, broker: int) -> tuple[str, ...]:
         """The numbers of the sequence's topics that have a folder, not yet to be deleted."""

@@ -1,8 +1,9 @@
-"""The processes of a real cluster: ZooKeeper and three brokers, in a temporary folder.
+"""The processes of a real cluster: three brokers, and ZooKeeper if the release needs it.
 
-The supervisor of `properties/brokers` runs them: they end with this process, and the folder is
-removed then. A broker that is started again listens on another network port, so that no other
-process can have taken it meanwhile.
+The supervisor of `properties/brokers` runs them in a temporary folder: they end with this process,
+and the folder is removed then. A broker that is started again listens on another network port, so
+that no other process can have taken it meanwhile. All controllers know each other's ports, which
+stay.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ import os
 import re
 import signal
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from threading import Event
-from typing import Final
+from typing import Final, Protocol
 
 from groupcheck.properties.brokers import java
 from groupcheck.properties.brokers.apache import (
@@ -22,7 +24,10 @@ from groupcheck.properties.brokers.apache import (
     ZOOKEEPER,
     Release,
     command,
+    format_folder,
+    new_cluster_id,
     properties,
+    without_zookeeper,
 )
 from groupcheck.properties.brokers.catalogue import WIRE
 from groupcheck.properties.brokers.definition import (
@@ -36,13 +41,16 @@ from groupcheck.properties.brokers.definition import (
     no_package,
 )
 from groupcheck.properties.brokers.supervised import Supervised
-from groupcheck.properties.cluster.real.views import BROKERS, IDS
+from groupcheck.properties.cluster.real.quorum import Quorum
+from groupcheck.properties.cluster.real.views import BROKERS, IDS, MAJORITY, RawNodes
 from groupcheck.properties.cluster.real.zookeeper import ZooKeeper, is_ready
 from groupcheck.properties.ports.connection import raise_if_interrupted
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 
+CLUSTERS: Final = ("2.7", "4.1")  # the minor versions of Kafka that clusters are started of
 START_S: Final = 60.0  # of one process
-MEMORY_MB: Final = 1_200  # three brokers and ZooKeeper take about 900
+# Three brokers and ZooKeeper take about 900; three brokers of 4.1 about 1,100.
+MEMORY_MB: Final = {True: 1_200, False: 1_400}
 MEMORY: Final = Path("/proc/meminfo")
 # Longer than any pause: only the driver ends sessions, so that their ends can be counted.
 SESSION_MS: Final = 120_000
@@ -55,18 +63,12 @@ TELLING: Final = (
 )
 
 # What a broker does by itself happens at once or not at all; only actions change leaders.
-SETTINGS: Final = {
+SHARED: Final = {
     "auto.create.topics.enable": "false",
     "auto.leader.rebalance.enable": "false",
     "controlled.shutdown.enable": "false",
     "unclean.leader.election.enable": "false",
-    "zookeeper.session.timeout.ms": SESSION_MS,
-    "zookeeper.connection.timeout.ms": 30_000,
     "replica.lag.time.max.ms": 600_000,
-    # AlterIsr that a paused controller or one without a session does not answer is sent again, to
-    # the next one: sooner than a wait for the cluster ends.
-    "request.timeout.ms": 3_000,
-    "controller.socket.timeout.ms": 6_000,
     "replica.fetch.wait.max.ms": 100,
     "replica.fetch.backoff.ms": 50,
     "log.segment.delete.delay.ms": 100,
@@ -79,6 +81,33 @@ SETTINGS: Final = {
     "background.threads": 2,
     "log.cleaner.dedupe.buffer.size": 8 * 1024 * 1024,
 }
+# By whether the release has ZooKeeper.
+SETTINGS: Final[dict[bool, dict[str, object]]] = {
+    True: {
+        **SHARED,
+        "zookeeper.session.timeout.ms": SESSION_MS,
+        "zookeeper.connection.timeout.ms": 30_000,
+        # AlterIsr that a paused controller or one without a session does not answer is sent again,
+        # to the next one: sooner than a wait for the cluster ends.
+        "request.timeout.ms": 3_000,
+        "controller.socket.timeout.ms": 6_000,
+    },
+    False: {
+        **SHARED,
+        # A killed broker is fenced within seconds, and a slow one is not: it has to be late with
+        # twelve heartbeats in a row, which pauses of the JVM and other processes seldom cause.
+        "broker.session.timeout.ms": 6_000,
+        "broker.heartbeat.interval.ms": 500,
+        # What a broker has sent to a controller that is paused is sent again, to the next one: before
+        # the session of the broker ends.
+        "controller.socket.timeout.ms": 3_000,
+        # A broker that starts while there is no majority waits for it, and does not end.
+        "initial.broker.registration.timeout.ms": 3_600_000,
+        # Two of three replicas have each committed offset: a dead one does not hold up commits.
+        "min.insync.replicas": 2,
+        "log.initial.task.delay.ms": 500,
+    },
+}
 
 
 class Process:
@@ -90,8 +119,39 @@ class Process:
         self.paused = False
 
 
+class Nodes(Protocol):
+    """The metadata of a cluster, in ZooKeeper or in a quorum of its controllers.
+
+    Every call raises `PortFailedError` if ZooKeeper does not answer.
+    """
+
+    def read(self, topics: Sequence[str], /) -> RawNodes:
+        """Read the metadata of the cluster, and those of the named topics."""
+        ...
+
+    def create_topic(self, name: str, replicas: Sequence[int], /) -> int:
+        """Create a topic; returns Kafka's error."""
+        ...
+
+    def delete_topic(self, name: str, /) -> int:
+        """Request the deletion of a topic; returns Kafka's error."""
+        ...
+
+    def forget_topic(self, name: str, /) -> None:
+        """Remove what is left of a topic that was deleted."""
+        ...
+
+    def end_session(self, broker: int, /) -> bool:
+        """End the session of a broker; returns whether that was possible."""
+        ...
+
+    def close(self) -> None:
+        """Close the connections."""
+        ...
+
+
 class Processes:
-    """ZooKeeper and the brokers of a cluster, by their real ids; starts ZooKeeper.
+    """The brokers of a cluster, by their real ids, and its metadata; starts ZooKeeper, if needed.
 
     `running` has the brokers that were started and not killed.
 
@@ -110,32 +170,44 @@ class Processes:
         self._release = release
         self._starts = 0
         self._zookeeper_port = free_port()
-        self._connection: ZooKeeper | None = None
+        self._cluster = new_cluster_id()
+        self._quorum = None if release.has_zookeeper else Quorum(self._live, interrupted)
+        self._zookeeper: ZooKeeper | None = None
         self.programs = Supervised(interrupted)
         try:
-            self._start_zookeeper()
-            self._connection = self._connected()
+            if release.has_zookeeper:
+                self._start_zookeeper()
+                self._zookeeper = self._connected()
         except BaseException:
             self.stop()
             raise
 
     @property
+    def nodes(self) -> Nodes:
+        """The metadata of the cluster."""
+        return self._quorum or self.zookeeper
+
+    @property
     def zookeeper(self) -> ZooKeeper:
         """The connection to ZooKeeper."""
-        if self._connection is None:
+        if self._zookeeper is None:
             raise AssertionError
-        return self._connection
+        return self._zookeeper
 
     def start(self, *brokers: int) -> None:
-        """Start brokers, and wait until each is registered in ZooKeeper and answers.
+        """Start brokers, and wait until each is registered and answers.
 
-        A broker whose session ends before it answers would give up its start and end.
+        A broker whose session with ZooKeeper ends before it answers would give up its start and
+        end. While fewer than a majority of the controllers run, brokers cannot register; this
+        does not wait for them then.
 
         Raises:
             NotStartedError: one ends, or is not ready in time.
         """
         for broker in brokers:
             self._launch(broker)
+        if self._quorum is not None and len(self._live()) < MAJORITY:
+            return
         for broker in brokers:
             for tries_left in reversed(range(TRIES)):
                 try:
@@ -170,7 +242,8 @@ class Processes:
         Raises:
             PortFailedError: one has; the detail has the last lines of its log.
         """
-        for name in ("zookeeper", *(process.name for process in self.running.values())):
+        own = ("zookeeper",) * self._release.has_zookeeper
+        for name in (*own, *(process.name for process in self.running.values())):
             if (status := self.programs.ended(name)) is not None:
                 kind, log = "port crashed", "\n".join(self.programs.log(name))
                 raise PortFailedError(kind, f"{name} ended (status {status})", log)
@@ -181,10 +254,11 @@ class Processes:
 
     def stop(self) -> None:
         """End all processes and remove the folder; safe to call twice."""
-        connection, self._connection = self._connection, None
+        zookeeper, self._zookeeper = self._zookeeper, None
         try:
-            if connection is not None:
-                connection.close()
+            for nodes in (zookeeper, self._quorum):
+                if nodes is not None:
+                    nodes.close()
         finally:
             self.programs.close()
 
@@ -213,15 +287,22 @@ class Processes:
         name = f"broker-{broker}-{self._starts}"
         address = ("127.0.0.1", free_port())
         listener = f"PLAINTEXT://127.0.0.1:{address[1]}"
-        values = {
-            **SETTINGS,
-            "broker.id": broker,
+        values: dict[str, object] = {
+            **SETTINGS[self._release.has_zookeeper],
             "listeners": listener,
             "advertised.listeners": listener,
             "log.dirs": self.data(broker),
-            "zookeeper.connect": f"127.0.0.1:{self._zookeeper_port}",
         }
+        if self._quorum is None:
+            values |= {
+                "broker.id": broker,
+                "zookeeper.connect": f"127.0.0.1:{self._zookeeper_port}",
+            }
+        else:
+            values |= without_zookeeper(broker, listener, self._quorum.controllers)
         path = self.programs.write(f"{name}.properties", properties(values))
+        if self._quorum is not None and not self.data(broker).is_dir():
+            format_folder(self._release, self.programs, str(path), self._cluster, START_S)
         self.programs.start(name, command(self._release, "kafka.Kafka", str(path)))
         self.running[broker] = Process(name, address)
 
@@ -229,11 +310,14 @@ class Processes:
         deadline = time.monotonic() + START_S
         process = self.running[broker]
         while not (
-            broker in self.zookeeper.read(()).registered
-            and answers(process.address, self.interrupted)
+            broker in self.nodes.read(()).registered and answers(process.address, self.interrupted)
         ):
             self._check_running(process.name, deadline)
             self._pause()
+
+    def _live(self) -> dict[int, Address]:
+        """The addresses of the brokers that run and are not paused."""
+        return {each: at.address for each, at in self.running.items() if not at.paused}
 
     def _check_running(self, name: str, deadline: float) -> None:
         status = self.programs.ended(name)
@@ -262,7 +346,7 @@ def release_of(name: str) -> Release:
     Raises:
         PortUnavailableError: there is no such cluster.
     """
-    known = {f"kafka-cluster:{each.minor}": each for each in RELEASES if each.minor == "2.7"}
+    known = {f"kafka-cluster:{each.minor}": each for each in RELEASES if each.minor in CLUSTERS}
     if name not in known:
         msg = f"unknown cluster {name!r}; known: {', '.join(known)}"
         raise PortUnavailableError(msg)
@@ -273,9 +357,9 @@ def missing(release: Release) -> str | None:
     """Why the cluster cannot run on this machine; None if it can."""
     return (
         no_package(*WIRE, extra="wire")
-        or no_package("kazoo", extra="cluster")
+        or (no_package("kazoo", extra="cluster") if release.has_zookeeper else None)
         or java.missing(release.kafka, release.java)
-        or _too_little_memory()
+        or _too_little_memory(MEMORY_MB[release.has_zookeeper])
     )
 
 
@@ -323,13 +407,13 @@ def _cause(lines: list[str]) -> str:
     return "".join(f": {line.strip()[:200]}" for line in lines[-1:])
 
 
-def _too_little_memory() -> str | None:
+def _too_little_memory(needed_mb: int) -> str | None:
     """Whether the machine has too little free memory; None where that is not known."""
     try:
         found = re.search(r"MemAvailable: +(\d+) kB", MEMORY.read_text())
     except OSError:
         return None
-    free_mb = int(found[1]) // 1024 if found else MEMORY_MB
-    if free_mb >= MEMORY_MB:
+    free_mb = int(found[1]) // 1024 if found else needed_mb
+    if free_mb >= needed_mb:
         return None
-    return f"it needs {MEMORY_MB:,} MB of memory, and {free_mb:,} MB are free"
+    return f"it needs {needed_mb:,} MB of memory, and {free_mb:,} MB are free"

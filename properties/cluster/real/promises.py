@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeVar
 
 from groupcheck.model.brokers import NO_LEADER, NOBODY
 from groupcheck.properties.cluster.real.views import (
@@ -43,15 +43,22 @@ class Violation(NamedTuple):
 
 
 def brokers_register(view: ClusterView) -> Iterator[str]:
-    """A broker that runs is registered in ZooKeeper."""
+    """A broker that runs is registered."""
     for broker in IDS:
-        if view.is_live(broker) and not view.is_registered(broker):
+        if view.needs_controller and view.is_live(broker) and not view.is_registered(broker):
             yield f"broker {broker} runs and is not registered"
 
 
+def dead_brokers_are_fenced(view: ClusterView) -> Iterator[str]:
+    """A broker that was killed or is paused is fenced while there is a controller."""
+    for broker in IDS:
+        if view.has_controller and view.is_registered(broker) and not view.is_live(broker):
+            yield f"broker {broker} does not run and is not fenced"
+
+
 def there_is_a_controller(view: ClusterView) -> Iterator[str]:
-    """There is a controller while a broker runs."""
-    if view.controller == NOBODY and any(map(view.is_live, IDS)):
+    """There is a controller while a broker runs; without ZooKeeper, while a majority does."""
+    if view.controller == NOBODY and view.needs_controller:
         yield "there is no controller"
 
 
@@ -69,6 +76,14 @@ def topics_have_leaders(view: ClusterView) -> Iterator[str]:
                 yield f"the leader of {name}, broker {state.leader}, is not registered"
         elif state.leader != NO_LEADER:
             yield f"{name} has a leader, and no replica in its ISR is registered"
+
+
+def whole_topics_have_leaders(view: ClusterView) -> Iterator[str]:
+    """A partition has a leader while all its replicas work, whichever failed before."""
+    for name, topic in _usable(view):
+        leader = topic.partition.leader if topic.partition else NO_LEADER
+        if leader == NO_LEADER and all(map(view.works, topic.replicas)):
+            yield f"all replicas of {name} work, and it has no leader"
 
 
 def isrs_are_exact(view: ClusterView) -> Iterator[str]:
@@ -95,7 +110,7 @@ def deletions_end(view: ClusterView) -> Iterator[str]:
 
 
 def metadata_agree(view: ClusterView) -> Iterator[str]:
-    """The metadata of every broker agree with the nodes."""
+    """The metadata of every broker agree with those of ZooKeeper, or of a majority."""
     if not view.has_controller:
         return
     for broker, answers in zip(IDS, view.answers, strict=True):
@@ -155,8 +170,10 @@ def deleted_logs_are_gone(view: ClusterView) -> Iterator[str]:
 
 WHEN_SETTLED: Final[dict[str, Callable[[ClusterView], Iterator[str]]]] = {
     "registration": brokers_register,
+    "fencing": dead_brokers_are_fenced,
     "controller": there_is_a_controller,
     "leaders": topics_have_leaders,
+    "replicas": whole_topics_have_leaders,
     "isr": isrs_are_exact,
     "deletion": deletions_end,
     "metadata": metadata_agree,
@@ -167,7 +184,7 @@ WHEN_SETTLED: Final[dict[str, Callable[[ClusterView], Iterator[str]]]] = {
 
 
 def controller_epochs_grow(views: Sequence[ClusterView]) -> Iterator[str]:
-    """The controller epoch never falls, and is the version of its node."""
+    """The controller epoch never falls, and in ZooKeeper is the version of its node."""
     for before, view in pairwise(views):
         if view.controller_epoch < before.controller_epoch:
             yield (
@@ -194,7 +211,7 @@ def each_controller_has_its_epoch(views: Sequence[ClusterView]) -> Iterator[str]
 
 
 def leaders_are_in_sync(views: Sequence[ClusterView]) -> Iterator[str]:
-    """A leader is in the ISR, which is not empty and has replicas only."""
+    """A leader is in the ISR, which has replicas only, and with ZooKeeper is never empty."""
     for view in views:
         for name, topic in zip(view.names, view.every_topic, strict=True):
             state = topic.partition if topic else None
@@ -202,7 +219,8 @@ def leaders_are_in_sync(views: Sequence[ClusterView]) -> Iterator[str]:
                 continue
             if state.leader != NO_LEADER and state.leader not in state.isr:
                 yield f"the leader of {name}, broker {state.leader}, is not in its ISR"
-            if not state.isr:
+            # Without ZooKeeper the last replica is an eligible leader then (KIP-966).
+            if not state.isr and (view.zookeeper or state.leader != NO_LEADER):
                 yield f"the ISR of {name} is empty"
             if not set(state.isr) <= set(topic.replicas):
                 yield f"the ISR of {name} has a broker that is no replica"
@@ -234,15 +252,28 @@ ALWAYS: Final[dict[str, Callable[[Sequence[ClusterView]], Iterator[str]]]] = {
     "in-sync": leaders_are_in_sync,
     "leader-epoch": leader_epochs_grow,
 }
+# Those that say nothing of a cluster, by whether it has ZooKeeper. There, sessions end only when a
+# sequence says so. Without it, topics are deleted at once, and a leader with an older epoch than
+# another one had is not taken for the controller.
+MEANINGLESS: Final = {True: ("fencing", "replicas"), False: ("deletion", "controller-epoch")}
+
+T = TypeVar("T")
+
+
+def of_cluster(promises: dict[str, T], *, zookeeper: bool) -> dict[str, T]:
+    """Those of the promises that say something of a cluster with ZooKeeper, or of one without."""
+    return {name: each for name, each in promises.items() if name not in MEANINGLESS[zookeeper]}
 
 
 def unsettled(view: ClusterView) -> list[Violation]:
     """What does not hold in a view that should be settled.
 
     While the broker in `/controller` is paused, or killed and its session lives, nothing else is
-    promised than that others are registered.
+    promised than that others are registered. Without ZooKeeper nothing is promised while fewer than
+    a majority of the brokers run.
     """
-    return [Violation(name, words) for name, check in WHEN_SETTLED.items() for words in check(view)]
+    checks = of_cluster(WHEN_SETTLED, zookeeper=view.zookeeper)
+    return [Violation(name, words) for name, check in checks.items() for words in check(view)]
 
 
 def violations(views: Sequence[ClusterView]) -> list[Violation]:

@@ -28,6 +28,11 @@ CLEANING: Final = "all topics are deleted"
 class Cluster(Protocol):
     """A cluster that can be led through sequences; `RealCluster` is one."""
 
+    @property
+    def has_zookeeper(self) -> bool:
+        """Whether it has ZooKeeper, which decides what can be done to it."""
+        ...
+
     def begin(self) -> ClusterView:
         """Begin a sequence."""
         ...
@@ -154,8 +159,8 @@ def verify(
     oracle: Oracle | None = None,
 ) -> Verified:
     """Lead a cluster through random sequences; an interruption ends the run with its result."""
-    random = Random(seed)
-    chosen = (random_sequence(random) for _ in range(limits.sequences))
+    random, zookeeper = Random(seed), cluster.has_zookeeper
+    chosen = (random_sequence(random, zookeeper=zookeeper) for _ in range(limits.sequences))
     return verify_sequences(cluster, chosen, limits, progress, oracle)
 
 

@@ -1,7 +1,10 @@
-"""What is seen of a real cluster: nodes of ZooKeeper, answers of brokers, folders on disk.
+"""What is seen of a real cluster: its metadata, answers of brokers, folders on disk.
 
 Brokers have the ids 1, 2, 3, where 1 is the controller when a sequence begins: the observer maps
 the ids of the real cluster to these. Topics have numbers, as in the specification.
+
+The metadata are nodes of ZooKeeper, or, without it (KRaft), what a majority of the brokers agrees
+on. Then an unfenced broker is what a registered one is with ZooKeeper.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.brokers import NO_LEADER, NOBODY, Nodes, Partition
 
 BROKERS: Final = 3
+MAJORITY: Final = BROKERS // 2 + 1
 IDS: Final = tuple(range(1, BROKERS + 1))
 OFFSETS: Final = "__consumer_offsets"
 # Errors of Kafka that the views have.
@@ -23,11 +27,11 @@ NO_OFFSET: Final = -1  # OffsetFetch's: none is committed
 
 
 class TopicNode(NamedTuple):
-    """The nodes of a topic.
+    """The metadata of a topic.
 
     Args:
-        created: the transaction that created `/brokers/topics/TOPIC`; another one if the topic was
-            created again.
+        created: the transaction that created `/brokers/topics/TOPIC`, or the id of the topic;
+            another one if the topic was created again.
         replicas: of its partition, as assigned.
         partition: the state of its partition, or None.
     """
@@ -37,11 +41,24 @@ class TopicNode(NamedTuple):
     partition: Partition | None
 
 
+class RawNodes(NamedTuple):
+    """The metadata with the ids of the real cluster, the fields as those of `ClusterView`."""
+
+    controller: int
+    controller_node: int
+    controller_epoch: int
+    controller_version: int
+    registered: dict[int, int]
+    topics: tuple[TopicNode | None, ...]
+    deletions: tuple[bool, ...]
+
+
 class Answers(NamedTuple):
     """What a broker answers, and what is on its disk.
 
     Args:
-        controller: in its Metadata response, `NO_LEADER` if it knows none.
+        controller: in its Metadata response, or without ZooKeeper in its DescribeQuorum response;
+            `NO_LEADER` if it knows none.
         leaders: by topic, and last that of the offsets topic: the leader in its Metadata response,
             or else the error, negated.
         coordinator: of the group, by its FindCoordinator response, or the error, negated.
@@ -72,18 +89,22 @@ class ClusterView(NamedTuple):
     Args:
         running: by broker, whether its process runs.
         paused: by broker, whether its process is paused.
-        controller: the broker in `/controller`, or `NOBODY`.
-        controller_node: the transaction that created `/controller`, or 0.
-        controller_epoch: in `/controller_epoch`, less that before the sequence, so that it is 1
-            when the sequence begins.
-        controller_version: the version of that node, reduced in the same way.
-        registered: by broker, the transaction that created its node in `/brokers/ids`, or 0.
+        controller: the broker in `/controller`, or the leader of the quorum, or `NOBODY`.
+        controller_node: the transaction that created `/controller`, or the leader, or 0.
+        controller_epoch: in `/controller_epoch`, or of the leader, less that before the sequence,
+            so that it is 1 when the sequence begins.
+        controller_version: the version of that node, reduced in the same way; without ZooKeeper
+            the same as the epoch.
+        registered: by broker, the transaction that created its node in `/brokers/ids`, or 1 if it
+            is unfenced; 0 if it is not.
         topics: by number, the nodes, or None.
         offsets_topic: the nodes of the offsets topic.
-        deletions: by topic, whether `/admin/delete_topics/TOPIC` exists.
+        deletions: by topic, whether `/admin/delete_topics/TOPIC` exists; never without ZooKeeper,
+            where a topic ends at once.
         answers: by broker, or None for one that does not run, or whose answers were not asked for.
         group: what the coordinator answers, or None if there is none, or it was not asked.
         committed: by topic, the offsets that may be committed, by the answers to OffsetCommit.
+        zookeeper: whether ZooKeeper has the metadata.
     """
 
     running: tuple[bool, ...]
@@ -99,13 +120,14 @@ class ClusterView(NamedTuple):
     answers: tuple[Answers | None, ...] = (None,) * BROKERS
     group: Group | None = None
     committed: tuple[tuple[int, ...], ...] = ()
+    zookeeper: bool = True
 
     def is_live(self, broker: int) -> bool:
         """Whether the process of a broker runs and is not paused."""
         return self.running[broker - 1] and not self.paused[broker - 1]
 
     def is_registered(self, broker: int) -> bool:
-        """Whether it has a node in `/brokers/ids`."""
+        """Whether it has a node in `/brokers/ids`, or is unfenced."""
         return self.registered[broker - 1] != 0
 
     def works(self, broker: int) -> bool:
@@ -113,8 +135,13 @@ class ClusterView(NamedTuple):
         return broker in IDS and self.is_live(broker) and self.is_registered(broker)
 
     @property
+    def needs_controller(self) -> bool:
+        """Whether so many brokers are live that one has to be the controller."""
+        return sum(map(self.is_live, IDS)) >= (1 if self.zookeeper else MAJORITY)
+
+    @property
     def has_controller(self) -> bool:
-        """Whether the broker in `/controller` can do its work."""
+        """Whether the controller can do its work."""
         return self.works(self.controller)
 
     @property

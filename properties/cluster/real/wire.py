@@ -1,4 +1,4 @@
-"""What the brokers of a real cluster are asked on the wire: metadata, the group, an election."""
+"""What the brokers of a real cluster are asked on the wire: metadata, topics, the group."""
 
 from __future__ import annotations
 
@@ -6,8 +6,15 @@ from collections.abc import Callable, Sequence
 from threading import Event
 from typing import Final, NamedTuple, TypeVar
 
+from groupcheck.model.brokers import Partition
 from groupcheck.properties.brokers.definition import Address
-from groupcheck.properties.cluster.real.views import NO_ANSWER, NO_OFFSET, NONE, Group
+from groupcheck.properties.cluster.real.views import (
+    NO_ANSWER,
+    NO_OFFSET,
+    NONE,
+    Group,
+    TopicNode,
+)
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.codec import MalformedAnswerError
 from groupcheck.properties.ports.connection import BootstrapClient
@@ -19,6 +26,12 @@ PREFERRED: Final = 0  # ElectionType.PREFERRED
 NO_GENERATION: Final = -1
 # The versions that are used, of those that Kafka 2.7 has.
 METADATA: Final = 4
+METADATA_WITH_IDS: Final = 10  # of topics; Kafka 2.8 is the first that has it
+DESCRIBE_QUORUM: Final = 1
+CREATE_TOPICS: Final = 5
+DELETE_TOPICS: Final = 5
+QUORUM: Final = "__cluster_metadata"
+UNKNOWN: Final = -1  # a high watermark
 FIND_COORDINATOR: Final = 2
 OFFSET_FETCH: Final = 5
 OFFSET_COMMIT: Final = 2
@@ -34,6 +47,25 @@ class Metadata(NamedTuple):
     leaders: tuple[int, ...]
 
 
+class Described(NamedTuple):
+    """The metadata that a broker without ZooKeeper has.
+
+    Args:
+        ports: of the unfenced brokers, by id.
+        topics: those that exist, by name.
+    """
+
+    ports: dict[int, int]
+    topics: dict[str, TopicNode]
+
+
+class Leader(NamedTuple):
+    """The leader of a quorum, and its epoch."""
+
+    node: int
+    epoch: int
+
+
 class Wire:
     """Connections to the brokers of a cluster; one for each address.
 
@@ -41,26 +73,91 @@ class Wire:
 
     Args:
         interrupted: when set, ends every wait.
+        answer_s: how long each answer may take.
     """
 
-    def __init__(self, interrupted: Event) -> None:
+    def __init__(self, interrupted: Event, answer_s: float = ANSWER_S) -> None:
         self._interrupted = interrupted
+        self._answer_s = answer_s
         self._open: dict[Address, BootstrapClient] = {}
 
     def metadata(self, broker: Address, topics: Sequence[str]) -> Metadata | None:
         """Ask for the leaders of topics."""
-        named = codec.message_class("MetadataRequest").fields["topics"]
-        wanted = [named(name=topic) for topic in topics]
-        answer = self._ask(
-            broker,
-            lambda client: client.ask(
-                "Metadata", METADATA, topics=wanted, allow_auto_topic_creation=False
-            ),
-        )
+        answer = self._metadata(broker, METADATA, topics)
         if answer is None:
             return None
         leaders = {topic.name: _leader(topic) for topic in answer.topics}
         return Metadata(answer.controller_id, tuple(leaders[topic] for topic in topics))
+
+    def described(self, broker: Address, topics: Sequence[str]) -> Described | None:
+        """Ask for what a broker knows of the other brokers, and of topics."""
+        answer = self._metadata(broker, METADATA_WITH_IDS, topics)
+        if answer is None:
+            return None
+        known = (topic for topic in answer.topics if not topic.error_code)
+        return Described(
+            {each.node_id: each.port for each in answer.brokers},
+            {topic.name: _topic(topic) for topic in known},
+        )
+
+    def _metadata(
+        self, broker: Address, version: int, topics: Sequence[str]
+    ) -> codec.Message | None:
+        named = codec.message_class("MetadataRequest").fields["topics"]
+        wanted = [named(name=topic) for topic in topics]
+        return self._ask(
+            broker,
+            lambda client: client.ask(
+                "Metadata", version, topics=wanted, allow_auto_topic_creation=False
+            ),
+        )
+
+    def leader(self, node: Address) -> Leader | None:
+        """Ask for the leader of the quorum; None if the node has none that has committed.
+
+        A broker asks the controller, and a controller answers if it is the leader.
+        """
+        fields = codec.message_class("DescribeQuorumRequest").fields["topics"]
+        partition = fields.fields["partitions"](partition_index=0)
+        wanted = [fields(topic_name=QUORUM, partitions=[partition])]
+        answer = self._ask(
+            node, lambda client: client.ask("DescribeQuorum", DESCRIBE_QUORUM, topics=wanted)
+        )
+        if answer is None or answer.error_code:
+            return None
+        found = answer.topics[0].partitions[0]
+        if found.error_code or found.high_watermark == UNKNOWN:
+            return None
+        return Leader(found.leader_id, found.leader_epoch)
+
+    def create_topic(self, node: Address, topic: str, replicas: Sequence[int]) -> int:
+        """Create a topic with one partition; returns the error."""
+        fields = codec.message_class("CreateTopicsRequest").fields["topics"]
+        assignment = fields.fields["assignments"](partition_index=0, broker_ids=list(replicas))
+        new = fields(
+            name=topic,
+            num_partitions=-1,
+            replication_factor=-1,
+            assignments=[assignment],
+            configs=[],
+        )
+        answer = self._ask(
+            node,
+            lambda client: client.ask(
+                "CreateTopics", CREATE_TOPICS, topics=[new], timeout_ms=2_000, validate_only=False
+            ),
+        )
+        return NO_ANSWER if answer is None else int(answer.topics[0].error_code)
+
+    def delete_topic(self, node: Address, topic: str) -> int:
+        """Delete a topic; returns the error."""
+        answer = self._ask(
+            node,
+            lambda client: client.ask(
+                "DeleteTopics", DELETE_TOPICS, topic_names=[topic], timeout_ms=2_000
+            ),
+        )
+        return NO_ANSWER if answer is None else int(answer.responses[0].error_code)
 
     def coordinator(self, broker: Address, group: str) -> int:
         """Ask for the coordinator of a group; returns its id, or the error, negated."""
@@ -149,13 +246,23 @@ class Wire:
         try:
             if broker not in self._open:
                 self._open[broker] = BootstrapClient(
-                    *broker, connect_s=CONNECT_S, answer_s=ANSWER_S, interrupted=self._interrupted
+                    *broker,
+                    connect_s=CONNECT_S,
+                    answer_s=self._answer_s,
+                    interrupted=self._interrupted,
                 )
                 self._open[broker].versions({})
             return ask(self._open[broker])
         except (OSError, PortFailedError, MalformedAnswerError):
             self.forget(broker)
             return None
+
+
+def _topic(topic: codec.Message) -> TopicNode:
+    (found,) = topic.partitions
+    # A leader that is fenced is no leader to clients.
+    state = Partition(found.leader_id, found.leader_epoch, tuple(found.isr_nodes), 0, 0)
+    return TopicNode(topic.topic_id.int, tuple(found.replica_nodes), state)
 
 
 def _leader(topic: codec.Message) -> int:

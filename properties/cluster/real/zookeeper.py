@@ -16,10 +16,10 @@ import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from groupcheck.model.brokers import NOBODY, Partition
-from groupcheck.properties.cluster.real.views import TopicNode
+from groupcheck.properties.cluster.real.views import NONE, RawNodes, TopicNode
 from groupcheck.properties.ports.port import PortFailedError
 
 TIMEOUT_S: Final = 10.0
@@ -30,18 +30,6 @@ _Node = tuple[bytes, Any]  # its data, and kazoo's ZnodeStat
 SECRET: Final = 0xB3415C00  # ZooKeeperServer.superSecret
 CLOSE: Final = -11  # ZooDefs.OpCode.closeSession
 PASSWORD_BYTES: Final = 16
-
-
-class RawNodes(NamedTuple):
-    """The nodes with the ids of the real cluster, the fields as those of `ClusterView`."""
-
-    controller: int
-    controller_node: int
-    controller_epoch: int
-    controller_version: int
-    registered: dict[int, int]
-    topics: tuple[TopicNode | None, ...]
-    deletions: tuple[bool, ...]
 
 
 class ZooKeeper:
@@ -89,8 +77,8 @@ class ZooKeeper:
                 tuple(topic in pending for topic in topics),
             )
 
-    def create_topic(self, name: str, replicas: Sequence[int]) -> None:
-        """Write the nodes of a new topic, as `kafka-topics --zookeeper` does."""
+    def create_topic(self, name: str, replicas: Sequence[int]) -> int:
+        """Write the nodes of a new topic, as `kafka-topics --zookeeper` does; returns no error."""
         assignment = {
             "version": 2,
             "partitions": {"0": list(replicas)},
@@ -100,11 +88,17 @@ class ZooKeeper:
         with _failing():
             self._write(f"/config/topics/{name}", {"version": 1, "config": {}})
             self._write(f"/brokers/topics/{name}", assignment)
+        return NONE
 
-    def delete_topic(self, name: str) -> None:
-        """Request the deletion of a topic, known or not."""
+    def delete_topic(self, name: str) -> int:
+        """Request the deletion of a topic, known or not; returns no error."""
         with _failing():
             self._client.ensure_path(f"/admin/delete_topics/{name}")
+        return NONE
+
+    def forget_topic(self, name: str) -> None:
+        """Delete the settings of a topic, which `kafka-topics` leaves for an unknown one."""
+        self.remove(f"/config/topics/{name}")
 
     def delete_controller(self) -> None:
         """Delete `/controller`, if it exists."""
