@@ -26,7 +26,7 @@ PATIENCE_S = 60
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nothing",), f"unknown cluster 'nothing'; known: {NAME}"),
+        (("nothing",), f"unknown cluster 'nothing'; known: {NAME}, kafka-cluster:4.1"),
         ((NAME, "--sequence", "missing"), "cannot read missing: No such file or directory"),
         ((NAME, "--sequences", "0"), "--sequences"),
         ((NAME, "--seed", "-1"), "--seed"),

@@ -98,8 +98,8 @@ SETTINGS: Final[dict[bool, dict[str, object]]] = {
         # twelve heartbeats in a row, which pauses of the JVM and other processes seldom cause.
         "broker.session.timeout.ms": 6_000,
         "broker.heartbeat.interval.ms": 500,
-        # What a broker has sent to a controller that is paused is sent again, to the next one: before
-        # the session of the broker ends.
+        # What a broker has sent to a controller that is paused is sent again, to the next one:
+        # before the session of the broker ends.
         "controller.socket.timeout.ms": 3_000,
         # A broker that starts while there is no majority waits for it, and does not end.
         "initial.broker.registration.timeout.ms": 3_600_000,
@@ -346,7 +346,8 @@ def release_of(name: str) -> Release:
     Raises:
         PortUnavailableError: there is no such cluster.
     """
-    known = {f"kafka-cluster:{each.minor}": each for each in RELEASES if each.minor in CLUSTERS}
+    releases = {each.minor: each for each in RELEASES}
+    known = {f"kafka-cluster:{minor}": releases[minor] for minor in CLUSTERS}
     if name not in known:
         msg = f"unknown cluster {name!r}; known: {', '.join(known)}"
         raise PortUnavailableError(msg)

@@ -20,7 +20,7 @@ from groupcheck.properties.cluster.real.processes import release_of, started
 from groupcheck.properties.ports.port import PortUnavailableError
 from support.needs import needs_broker
 
-NAME = "kafka-cluster:2.7"
+NAME, QUORUM = "kafka-cluster:2.7", "kafka-cluster:4.1"
 TITLE = "a cluster of 3 brokers of Apache Kafka 2.7.2"
 BOUND_S = 30
 
@@ -74,7 +74,7 @@ def _refusal() -> str:
 def test_an_unknown_cluster_is_refused_with_the_known_ones() -> None:
     with pytest.raises(PortUnavailableError) as refused:
         release_of("kafka-cluster:1.0")
-    assert str(refused.value) == f"unknown cluster 'kafka-cluster:1.0'; known: {NAME}"
+    assert str(refused.value) == f"unknown cluster 'kafka-cluster:1.0'; known: {NAME}, {QUORUM}"
 
 
 def test_without_java_it_cannot_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from groupcheck.properties.cluster.real.promises import (
     ALWAYS,
     WHEN_SETTLED,
     Violation,
+    of_cluster,
     unsettled,
     violations,
 )
@@ -67,9 +68,19 @@ WRONG: list[tuple[str, Change, str]] = [
         "broker 3 runs and is not registered",
     ),
     (
+        "fencing",
+        lambda view: view._replace(running=(True, True, False), zookeeper=False),
+        "broker 3 does not run and is not fenced",
+    ),
+    (
         "controller",
         lambda view: view._replace(controller=0, controller_node=0),
         "there is no controller",
+    ),
+    (
+        "replicas",
+        lambda view: _state(view._replace(zookeeper=False), leader=-1, isr=()),
+        "all replicas of topic 0 work, and it has no leader",
     ),
     (
         "leaders",
@@ -235,6 +246,30 @@ def test_views_with_one_fault_violate_their_promise(
 
 def test_every_promise_about_all_views_has_a_fault() -> None:
     assert {promise for promise, *_ in WRONG_IN_ORDER} == set(ALWAYS)
+
+
+def test_an_isr_without_zookeeper_is_empty_only_without_a_leader(settled: ClusterView) -> None:
+    quorum = settled._replace(zookeeper=False)
+    assert violations([_state(quorum, leader=-1, isr=())]) == []
+    words = ["the leader of topic 0, broker 1, is not in its ISR", "the ISR of topic 0 is empty"]
+    assert violations([_state(quorum, isr=())]) == [Violation("in-sync", each) for each in words]
+
+
+@pytest.mark.parametrize("running", [(True, False, False), (False, False, True)])
+def test_without_a_majority_no_controller_and_no_registration_is_promised(
+    settled: ClusterView, running: tuple[bool, ...]
+) -> None:
+    view = settled._replace(running=running, controller=0, registered=(0, 0, 0), zookeeper=False)
+    assert unsettled(view) == []
+    promised = [each.promise for each in unsettled(view._replace(running=(True, True, False)))]
+    assert promised == ["registration", "registration", "controller"]
+
+
+def test_each_promise_says_something_of_a_cluster_of_some_kind() -> None:
+    every = {**WHEN_SETTLED, **ALWAYS}
+    with_zookeeper, without = (set(of_cluster(every, zookeeper=each)) for each in (True, False))
+    assert with_zookeeper | without == set(every)
+    assert (len(with_zookeeper), len(without)) == (13, 13)
 
 
 def test_a_topic_that_is_created_again_begins_with_leader_epoch_zero(settled: ClusterView) -> None:

@@ -52,6 +52,25 @@ def test_random_sequences_have_every_action_and_the_same_seed_makes_the_same_one
     assert not any(each[-1].at_once for each in one)
 
 
+def test_sequences_without_zookeeper_have_no_action_on_it() -> None:
+    random = Random(6)
+    chosen = [random_sequence(random, zookeeper=False) for _ in range(300)]
+    found = {action.given.name for each in chosen for action in each}
+    assert found == set(NAMES) - {EXPIRE, MOVE}
+
+
+def test_without_zookeeper_a_killed_broker_is_started_and_a_topic_is_deleted_at_once(
+    settled: ClusterView,
+) -> None:
+    topics = (False,) * len(ASSIGNMENTS)
+    state = simulated(settled)._replace(topics=topics, deletions=topics, zookeeper=False)
+    for name in (CREATE, DELETE):
+        state = after(state, ClusterInput(KILL, broker=2))
+        state = after(state, ClusterInput(name, topic=0))
+        assert state.topics[0] == (name == CREATE)
+    assert possible(ClusterInput(START, broker=2), state)
+
+
 def test_a_broker_is_not_started_while_zookeeper_has_its_session(settled: ClusterView) -> None:
     state = simulated(settled)
     start, expire = ClusterInput(START, broker=2), ClusterInput(EXPIRE, broker=2)
