@@ -15,7 +15,7 @@ import pytest
 
 from groupcheck.properties.brokers import java
 from groupcheck.properties.brokers.definition import free_port
-from groupcheck.properties.cluster.real import processes
+from groupcheck.properties.cluster.real import processes, quorum
 from groupcheck.properties.cluster.real.processes import release_of, started
 from groupcheck.properties.ports.port import PortUnavailableError
 from support.needs import needs_broker
@@ -62,10 +62,10 @@ def no_jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "cache" / "groupcheck" / java._name("2.7.2")).mkdir(parents=True)
 
 
-def _refusal() -> str:
+def _refusal(name: str = NAME) -> str:
     since = time.monotonic()
     with pytest.raises(PortUnavailableError) as refused:
-        started(release_of(NAME), Event(), lambda _: None)
+        started(release_of(name), Event(), lambda _: None)
     assert time.monotonic() - since < BOUND_S
     assert "\n" not in str(refused.value)
     return str(refused.value)
@@ -168,3 +168,66 @@ def test_a_port_that_is_always_taken_is_reported(monkeypatch: pytest.MonkeyPatch
         taken.listen()
         monkeypatch.setattr(processes, "free_port", lambda: taken.getsockname()[1])
         assert "Address already in use" in _refusal()
+
+
+OF_QUORUM = "a cluster of 3 brokers of Apache Kafka 4.1.2"
+FORMATTED = 'case "$*" in *StorageTool*) exit 0;; esac'
+
+
+@pytest.fixture
+def no_jars_of_quorum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cache in which the folder of the jars of 4.1 is empty."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "cache" / "groupcheck" / java._name("4.1.2")).mkdir(parents=True)
+
+
+@pytest.mark.usefixtures("no_jars_of_quorum")
+@pytest.mark.parametrize(
+    ("script", "why"),
+    [
+        ("echo 'ERROR: a full disk'; exit 3", "its folder is not formatted (status 3): ERROR: "),
+        (f"{FORMATTED}; echo 'ERROR: bad weather'; exit 4", "broker-1-1 ended (status 4): ERROR: "),
+        (f"{FORMATTED}; exec sleep 100", "broker-1-1 is not ready after 1 s"),
+        ("exec sleep 100", "its folder is not formatted (status none after 1 s)"),
+    ],
+)
+def test_a_node_of_a_quorum_that_does_not_start_is_one_line(
+    machine: Callable[[str], None], monkeypatch: pytest.MonkeyPatch, script: str, why: str
+) -> None:
+    machine(script)
+    monkeypatch.setattr(processes, "START_S", 1.0)
+    assert _refusal(QUORUM).startswith(f"{OF_QUORUM} does not start: {why}")
+
+
+@pytest.mark.usefixtures("no_jars_of_quorum")
+def test_a_quorum_needs_no_kazoo_and_more_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: Callable[[str], None]
+) -> None:
+    machine("exit 1")
+    memory = tmp_path / "meminfo"
+    memory.write_text("MemAvailable:   1331200 kB\n")
+    monkeypatch.setattr(processes, "MEMORY", memory)
+    monkeypatch.setattr(
+        processes, "no_package", lambda *modules, extra: extra if "kazoo" in modules else None
+    )
+    assert _refusal(QUORUM) == (
+        f"{OF_QUORUM} cannot run here: it needs 1,400 MB of memory, and 1,300 MB are free"
+    )
+
+
+@needs_broker("kafka:4.1")
+def test_a_port_of_a_controller_that_was_taken_meanwhile_is_replaced_by_another_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        first = [taken.getsockname()[1], *quorum.stable_ports(2)]
+        ports = iter([first])
+        real = quorum.stable_ports
+        monkeypatch.setattr(quorum, "stable_ports", lambda count: next(ports, None) or real(count))
+        cluster = started(release_of(QUORUM), Event(), lambda _: None)
+        try:
+            assert sorted(cluster.nodes.read(()).registered) == [1, 2, 3]
+        finally:
+            cluster.stop()
