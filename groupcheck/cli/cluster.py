@@ -120,15 +120,20 @@ def _verify(options: argparse.Namespace) -> int:
     from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
     from groupcheck.reports.cluster import ClusterRun, run_json, run_text
 
-    with ending_with_message(MalformedSequenceError, action=f"read {options.sequence}"):
-        only = None if options.sequence is None else read_sequence(options.sequence)
     errors = (PortFailedError, PortUnavailableError)
-    with ending_with_message(*errors, action="run the cluster"), interruptible() as check:
+    with ending_with_message(*errors, action="run the cluster"):
         release = release_of(options.cluster)
-        with _running(release, InterruptedWait(check)) as cluster:
-            to_stderr(f"a cluster of {release.title} runs")
-            oracle = _oracle() if release.has_zookeeper else None
-            verified = _verified(options, cluster, only, oracle)
+    zookeeper, file = release.has_zookeeper, options.sequence
+    with ending_with_message(MalformedSequenceError, action=f"read {file}"):
+        only = None if file is None else read_sequence(file, zookeeper=zookeeper)
+    with (
+        ending_with_message(*errors, action="run the cluster"),
+        interruptible() as check,
+        _running(release, InterruptedWait(check)) as cluster,
+    ):
+        to_stderr(f"a cluster of {release.title} runs")
+        oracle = _oracle() if zookeeper else None
+        verified = _verified(options, cluster, only, oracle)
     seed = options.seed if only is None else None
     result = ClusterRun(
         options.cluster,
@@ -136,7 +141,7 @@ def _verify(options: argparse.Namespace) -> int:
         seed,
         verified,
         oracle is not None,
-        release.has_zookeeper,
+        zookeeper,
     )
     if options.json:
         print_json(run_json(result))

@@ -45,6 +45,15 @@ def test_a_file_without_a_sequence_is_one_line(error: Callable[..., str], tmp_pa
     assert line.startswith(f"groupcheck: {file} has no sequence: ")
 
 
+def test_a_sequence_of_another_kind_of_cluster_is_one_line(
+    error: Callable[..., str], tmp_path: Path
+) -> None:
+    file = tmp_path / "file"
+    write_sequence(file, NAME, [Action(ClusterInput(MOVE))])
+    line = error("cluster", "verify", "kafka-cluster:4.1", "--sequence", file)
+    assert line.endswith(f"there is no action {MOVE!r} of this cluster\n")
+
+
 def test_without_java_there_is_no_verdict(
     error: Callable[..., str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -95,12 +95,12 @@ SETTINGS: Final[dict[bool, dict[str, object]]] = {
     False: {
         **SHARED,
         # A killed broker is fenced within seconds, and a slow one is not: it has to be late with
-        # twelve heartbeats in a row, which pauses of the JVM and other processes seldom cause.
-        "broker.session.timeout.ms": 6_000,
+        # eight heartbeats in a row, which pauses of the JVM and other processes seldom cause.
+        "broker.session.timeout.ms": 4_000,
         "broker.heartbeat.interval.ms": 500,
         # What a broker has sent to a controller that is paused is sent again, to the next one:
         # before the session of the broker ends.
-        "controller.socket.timeout.ms": 3_000,
+        "controller.socket.timeout.ms": 2_000,
         # A broker that starts while there is no majority waits for it, and does not end.
         "initial.broker.registration.timeout.ms": 3_600_000,
         # Two of three replicas have each committed offset: a dead one does not hold up commits.

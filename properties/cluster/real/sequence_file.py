@@ -14,6 +14,7 @@ from groupcheck.properties.cluster.real.actions import (
     OF_BROKER,
     OF_TOPIC,
     Action,
+    names,
 )
 from groupcheck.properties.cluster.real.views import IDS
 
@@ -41,11 +42,11 @@ def write_sequence(path: Path, cluster: str, actions: Sequence[Action]) -> None:
     path.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
 
 
-def read_sequence(path: Path) -> tuple[Action, ...]:
-    """Read a sequence.
+def read_sequence(path: Path, *, zookeeper: bool = True) -> tuple[Action, ...]:
+    """Read a sequence for a cluster with ZooKeeper, or for one without.
 
     Raises:
-        MalformedSequenceError: the file has none.
+        MalformedSequenceError: the file has none, or one of another kind of cluster.
         OSError: it cannot be read.
     """
     try:
@@ -53,9 +54,12 @@ def read_sequence(path: Path) -> tuple[Action, ...]:
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         msg = f"{path} has no sequence: {error}"
         raise MalformedSequenceError(msg) from error
+    known = names(zookeeper=zookeeper)
     for row in file.actions:
-        if row.name not in NAMES:
-            _refuse(path, f"there is no action {row.name!r}")
+        if row.name not in known:
+            _refuse(
+                path, f"there is no action {row.name!r}{' of this cluster' * (row.name in NAMES)}"
+            )
         if (row.broker in IDS) != (row.name in OF_BROKER):
             _refuse(path, f"{row.name!r} with broker {row.broker}")
         if (row.topic in range(len(ASSIGNMENTS))) != (row.name in OF_TOPIC):
