@@ -200,18 +200,18 @@ def test_a_node_of_a_quorum_that_does_not_start_is_one_line(
 
 
 @pytest.mark.usefixtures("no_jars_of_quorum")
-def test_a_quorum_needs_no_kazoo_and_more_memory(
+def test_a_quorum_needs_no_kazoo_and_less_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: Callable[[str], None]
 ) -> None:
     machine("exit 1")
     memory = tmp_path / "meminfo"
-    memory.write_text("MemAvailable:   1331200 kB\n")
+    memory.write_text("MemAvailable:   921600 kB\n")
     monkeypatch.setattr(processes, "MEMORY", memory)
     monkeypatch.setattr(
         processes, "no_package", lambda *modules, extra: extra if "kazoo" in modules else None
     )
     assert _refusal(QUORUM) == (
-        f"{OF_QUORUM} cannot run here: it needs 1,400 MB of memory, and 1,300 MB are free"
+        f"{OF_QUORUM} cannot run here: it needs 1,000 MB of memory, and 900 MB are free"
     )
 
 
