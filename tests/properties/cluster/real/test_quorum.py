@@ -22,7 +22,7 @@ from groupcheck.properties.cluster.real.views import IDS, ClusterView, TopicNode
 from groupcheck.properties.cluster.real.wire import Described, Leader
 from support.needs import needs_broker
 
-SEQUENCES, TIME_S = 4, 40
+SEQUENCES, TIME_S = 3, 20
 TOPIC = TopicNode(7, (1, 2), Partition(1, 0, (1, 2), 0, 0))
 OLD = Described({1: 9, 2: 8, 3: 7}, {})
 NEW = Described({1: 9, 2: 8}, {"t": TOPIC})
