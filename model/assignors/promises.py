@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise, starmap
 from typing import Final, NamedTuple
 
 from groupcheck.model.assignors.functions import (
@@ -37,6 +38,7 @@ MOST_REBALANCES: Final = 12
 VERSIONS: Final = ("2.7", "4.1")
 
 Sources = Mapping[str, str]
+Sets = Mapping[str, frozenset[Partition]]
 
 
 @dataclass(frozen=True)
@@ -143,16 +145,18 @@ def _revoked_first(each: Round) -> Iterator[str]:
                 yield f"{member} is assigned {partition}, which {owner} still owns"
 
 
-def _assigns_as(each: Round, assignment: Assignment) -> bool:
-    """Whether a rebalance assigns the same to each member, in any order."""
-    return as_sets(each.assignment) == as_sets(assignment)
+def _revokes(before: Sets, after: Sets) -> bool:
+    """Whether a member has to revoke something, and starts another rebalance then."""
+    return any(partitions - after.get(member, frozenset()) for member, partitions in before.items())
 
 
 def _settles(each: Round) -> Iterator[str]:
-    if each.earlier and not _assigns_as(each, each.earlier[-1]):
-        for number, assignment in enumerate(each.earlier, 1):
-            if _assigns_as(each, assignment):
-                yield f"the group assigns as in rebalance {number} again, and so on forever"
+    """A group whose assignments repeat rebalances forever, if each makes a member revoke."""
+    assigned = [as_sets(assignment) for assignment in (*each.earlier, each.assignment)]
+    for number, assignment in enumerate(assigned[:-1], 1):
+        repeats = assignment == assigned[-1]
+        if repeats and all(starmap(_revokes, pairwise(assigned[number - 1 :]))):
+            yield f"the group assigns as in rebalance {number} again, and so on forever"
 
 
 def _complete(each: Round) -> Iterator[str]:
@@ -433,7 +437,7 @@ def broken_in(
         elif found is not None or assignor not in STICKY:
             return found
         settled = number > 1 and done[-2].is_complete
-        rests = late is not None and _assigns_as(each, earlier[-1])
+        rests = late is not None and not _revokes(as_sets(earlier[-1]), as_sets(each.assignment))
         if settled or rests or (late is None and number > most):
             break
         before = followed(before, each.assignment)

@@ -100,12 +100,14 @@ class Consumers:
         with self._process:  # closes the pipes
             pass
 
-    def start(self, name: str, *topics: str, pattern: str = "", fragile: bool = False) -> None:
+    def start(
+        self, name: str, *topics: str, pattern: str = "", rack: str = "", fragile: bool = False
+    ) -> None:
         """Start a consumer that subscribes to topics, or to a pattern.
 
         A fragile one ends when poll throws; others call it again.
         """
-        settings = {**self._settings, "client.id": name}
+        settings = {**self._settings, "client.id": name, "client.rack": rack}
         subscription = {"pattern": pattern} if pattern else {"topics": topics}
         self._tell("start", name, settings=settings, fragile=fragile, **subscription)
 
@@ -183,6 +185,13 @@ class Topics:
     def create(self, topic: str, partitions: int) -> None:
         """Create a topic."""
         asked = self._admin.create_topics([NewTopic(topic, partitions, 1)])
+        asked[topic].result(PATIENCE_S)
+
+    def create_on(self, topic: str, *brokers: int) -> None:
+        """Create a topic with partitions of one replica, each on a broker."""
+        asked = self._admin.create_topics(
+            [NewTopic(topic, len(brokers), replica_assignment=[[b] for b in brokers])]
+        )
         asked[topic].result(PATIENCE_S)
 
     def create_again(self, topic: str, partitions: int) -> None:

@@ -151,6 +151,11 @@ class Nodes(Protocol):
         ...
 
 
+def rack_of(broker: int) -> str:
+    """The rack of a broker: each has its own."""
+    return f"rack-{broker}"
+
+
 class Processes:
     """The brokers of a cluster, by their real ids, and its metadata; starts ZooKeeper, if needed.
 
@@ -293,6 +298,7 @@ class Processes:
             "listeners": listener,
             "advertised.listeners": listener,
             "log.dirs": self.data(broker),
+            "broker.rack": rack_of(broker),
         }
         if self._quorum is None:
             values |= {
