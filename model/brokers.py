@@ -58,6 +58,7 @@ DELIVER: Final = "a broker handles the next request of a controller"
 ARRIVE: Final = "a broker handles a request of a connection that has ended"
 LOSE: Final = "a request of a connection that has ended is lost"
 LOAD: Final = "a coordinator does its next task"
+ANNOUNCE: Final = "a broker announces the ISRs that it has written"
 
 ENVIRONMENT: Final = (START, KILL, EXPIRE, MOVE, CREATE, DELETE, ELECT, SHRINK, EXPAND, COMMIT)
 
@@ -92,6 +93,8 @@ class Nodes(NamedTuple):
         topics: by topic, whether `/brokers/topics/TOPIC` exists.
         partitions: by topic, the state of its partition, or None.
         deletions: by topic, whether `/admin/delete_topics/TOPIC` exists.
+        announced: the topics in each node of `/isr_change_notification`, the oldest first; brokers
+            of Kafka 2.7 create none.
     """
 
     controller: int
@@ -100,6 +103,7 @@ class Nodes(NamedTuple):
     topics: tuple[bool, ...]
     partitions: tuple[Partition | None, ...]
     deletions: tuple[bool, ...]
+    announced: tuple[tuple[int, ...], ...] = ()
 
 
 LEADER_AND_ISR: Final = "LeaderAndIsr"
@@ -118,6 +122,7 @@ class TopicRequest(NamedTuple):
         isr: in LeaderAndIsr.
         version: in LeaderAndIsr, of the node.
         delete: in StopReplica, whether to delete the replica.
+        controller_epoch: in LeaderAndIsr to a leader that writes ISRs, that of the node.
     """
 
     topic: int
@@ -126,6 +131,7 @@ class TopicRequest(NamedTuple):
     isr: tuple[int, ...] = ()
     version: int = 0
     delete: bool = False
+    controller_epoch: int = 0
 
 
 class Request(NamedTuple):

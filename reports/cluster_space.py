@@ -53,7 +53,7 @@ def space_text(run: ClusterSpace) -> str:
         f"depth {space.depth}",
     )
     lines = [
-        f"instance   {run.name}: {', '.join(what)}, as Kafka 2.7 with ZooKeeper",
+        f"instance   {run.name}: {', '.join(what)}, as Kafka {settings.version} with ZooKeeper",
         f"explored   {', '.join(counts)}",
     ]
     broken = {each.property: each for each in run.violations}

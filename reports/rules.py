@@ -315,10 +315,11 @@ time.
 CLUSTER_HEAD: Final = """\
 # The rules of a cluster
 
-Every rule of the specification of a cluster of Kafka 2.7 with ZooKeeper: what operators and faults
-do, the election of a controller, controller events, the state machines of partitions and replicas,
-the deletion of topics, requests at brokers, and the coordinator of groups. Its structure is that of
-[the rules of the group](rules.md): the first rule of a table whose conditions all hold is applied.
+Every rule of the specification of a cluster of Kafka 2.4 and 2.7 with ZooKeeper: what operators and
+faults do, the election of a controller, controller events, the state machines of partitions and
+replicas, the deletion of topics, requests at brokers, and the coordinator of groups. Its structure
+is that of [the rules of the group](rules.md): the first rule of a table whose conditions all hold
+is applied, and each version has a column.
 
 [The cluster](cluster.md) explains what is modelled, and which promises the rules break. The PlusCal
 text `model/cluster/Cluster.tla` has the same ids, and TLC applies the same rules in the same
@@ -368,12 +369,8 @@ def client_page() -> str:
 
 
 def cluster_page() -> str:
-    """The rules of a cluster, in Markdown."""
-
-    def cited(_version: str, source: str) -> str:
-        return cluster_sources.link(source)
-
-    book = Book(cluster.PARTS, (cluster_sources.VERSION,), cited)
+    """The rules of a cluster, of both versions, in Markdown."""
+    book = Book(cluster.PARTS, tuple(cluster.VERSIONS), cluster_sources.link)
     return "\n".join([CLUSTER_HEAD, *_areas(book)])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -52,7 +52,7 @@ ZooKeeper, it ends sessions, and /controller is deleted. When the cluster has
 settled, checks what Kafka promises of the controller, the metadata of each
 broker, the coordinator of the group and its offsets, and the folders on disk.
 Prints each violation once, with the shortest sequence that shows it. explore
-does that with every sequence in a model instance of Kafka 2.7's rules."""
+does that with every sequence in a model instance of Kafka's rules, 2.7 or 2.4."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -69,11 +69,13 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --time SECONDS   begin no other sequence after so long (no limit)
 --sequence FILE  only the sequence of FILE, which --save has written
 --save DIR       write the sequence of each finding to DIR
+--profile VERSION  the version of Kafka whose rules explore uses, 2.7 or 2.4 (2.7)
 """
-    numbers = {
+    numbers: dict[str, tuple[Callable[[str], object], object]] = {
         "sequences": (whole(1, 10**6), 20),
         "seed": (whole(0, 2**63), 0),
         "time": (whole(1, 10**6), 10**6),
+        "profile": (str, "2.7"),
     }
     add_table(command, table, **numbers)
     add_shared(command, "json")
@@ -90,18 +92,25 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _explore(options: argparse.Namespace) -> int:
+    from groupcheck.model.cluster.sources import TAGS, VERSION
     from groupcheck.model.cluster.specification import instances
     from groupcheck.model.engine.exploration import explore
     from groupcheck.properties.interruption import interruptible
     from groupcheck.reports.cluster_space import ClusterSpace, space_json, space_text
     from groupcheck.reports.progress import Bars
 
-    instance = instances().get(options.cluster)
+    if options.profile not in TAGS:
+        msg = f"no rules of Kafka {options.profile}; known: {', '.join(TAGS)}"
+        raise CommandError(msg)
+    name = options.cluster
+    if options.profile != VERSION and not name.endswith(f"-{options.profile}"):
+        name += f"-{options.profile}"
+    instance = instances().get(name)
     if instance is None:
-        msg = f"no instance {options.cluster!r}; known: {', '.join(instances())}"
+        msg = f"no instance {name!r}; known: {', '.join(instances())}"
         raise CommandError(msg)
     with interruptible(), Bars() as bars:
-        result = ClusterSpace.of(options.cluster, explore(instance, bars("states", None)))
+        result = ClusterSpace.of(name, explore(instance, bars("states", None)))
     if options.json:
         print_json(space_json(result))
     else:

@@ -77,6 +77,7 @@ class ReplicaView(NamedTuple):
     isr: tuple[int, ...] = ()
     version: int = 0
     pending: bool = False
+    controller_epoch: int = 0
 
 
 class CoordinatorView(NamedTuple):

@@ -50,7 +50,8 @@ BecomeLeaderOrFollower(s, b, x) ==
       r == s.brokers[b].replicas[t]
       became == [log |-> TRUE, role |-> IF x.leader = b THEN "leader" ELSE "follower",
                  leaderEpoch |-> x.leaderEpoch, isr |-> IF x.leader = b THEN x.isr ELSE <<>>,
-                 version |-> x.version, pending |-> FALSE]
+                 version |-> x.version, pending |-> FALSE,
+                 controllerEpoch |-> IF x.leader = b THEN x.controllerEpoch ELSE 0]
       rule == IF x.leader = b THEN "leader-and-isr/leader" ELSE "leader-and-isr/follower"
       u == [Apply(s, rule) EXCEPT !.brokers[b].replicas[t] = became]
       coordinates == Groups /\ t = GroupTopic
@@ -144,5 +145,26 @@ SendAlterIsr(s, b, t, isr) ==
                   !.broker = b, !.epoch = s.brokers[b].epoch, !.topics = <<t>>,
                   !.partition = Partition(b, r.leaderEpoch, isr, 0, r.version)]
   IN Enqueue([s EXCEPT !.brokers[b].replicas[t].pending = TRUE], s.nodes.controller, event)
+
+\* A leader writes an ISR, if the node has the version that it knows. 2.4.1 PA:1172, 1178
+WriteIsr(s, b, t, isr) ==
+  LET r == s.brokers[b].replicas[t]
+      p == s.nodes.partitions[t]
+      changed == {n \in Numbers : n = t \/ Has(s.brokers[b].changed, n)}
+  IN IF p = None THEN Apply(s, "isr/version")
+     ELSE IF p.version # r.version THEN Apply(s, "isr/version")
+     ELSE [Apply(s, "isr/written") EXCEPT
+             !.nodes.partitions[t] = Partition(b, r.leaderEpoch, isr, r.controllerEpoch,
+                                               r.version + 1),
+             !.brokers[b].replicas[t] = [@ EXCEPT !.isr = isr, !.version = @ + 1],
+             !.brokers[b].changed = Ascending(changed)]
+
+ChangeIsr(s, b, t, isr) == IF WritesIsr THEN WriteIsr(s, b, t, isr) ELSE SendAlterIsr(s, b, t, isr)
+
+\* 2.4.1 RM:294
+PropagateIsrChanges(s, b) ==
+  AnnouncedChanged([Apply(s, "environment/announce") EXCEPT
+                      !.nodes.announced = Append(@, s.brokers[b].changed),
+                      !.brokers[b].changed = <<>>])
 
 =============================================================================

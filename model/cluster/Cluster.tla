@@ -1,7 +1,7 @@
 ------------------------------- MODULE Cluster ------------------------------
 (* A cluster of Kafka brokers with ZooKeeper: the nodes, the brokers, their    *)
-(* controllers, and the requests between them, as Kafka 2.7.2 has them. Each   *)
-(* process of the algorithm is something that operators, faults, or the        *)
+(* controllers, and the requests between them, as Kafka 2.7.2 and 2.4.1 have   *)
+(* them. Each process is something that operators, faults, or the              *)
 (* cluster itself do. TLC and the Python explorer must find the same states,   *)
 (* transitions and rules.                                                      *)
 (*                                                                             *)
@@ -36,12 +36,13 @@ InitialNodes ==
    topics |-> [t \in Numbers |-> Exists(t)],
    partitions |-> [t \in Numbers |-> IF Exists(t) THEN Partition(Topics[t][1], 0, Topics[t], 1, 0)
                                                   ELSE None],
-   deletions |-> [t \in Numbers |-> FALSE]]
+   deletions |-> [t \in Numbers |-> FALSE], announced |-> <<>>]
 
 InitialReplica(b, t) ==
   IF ~Exists(t) \/ ~Has(Topics[t], b) THEN NoReplica
   ELSE IF Topics[t][1] = b
-  THEN [NoReplica EXCEPT !.log = TRUE, !.role = "leader", !.leaderEpoch = 0, !.isr = Topics[t]]
+  THEN [NoReplica EXCEPT !.log = TRUE, !.role = "leader", !.leaderEpoch = 0, !.isr = Topics[t],
+                         !.controllerEpoch = IF WritesIsr THEN 1 ELSE 0]
   ELSE [NoReplica EXCEPT !.log = TRUE, !.role = "follower", !.leaderEpoch = 0]
 
 InitialTopic(t) ==
@@ -55,7 +56,8 @@ InitialTopic(t) ==
 InitialController ==
   [epoch |-> 1, live |-> [b \in Ids |-> 1], topics |-> [t \in Numbers |-> InitialTopic(t)],
    channels |-> [b \in Ids |-> <<>>],
-   watchesBrokers |-> TRUE, watchesTopics |-> TRUE, watchesDeletions |-> TRUE]
+   watchesBrokers |-> TRUE, watchesTopics |-> TRUE, watchesDeletions |-> TRUE,
+   watchesIsr |-> TRUE]
 
 InitialBroker(b) ==
   IF ~Running THEN NoBroker
@@ -108,7 +110,8 @@ define
   \* f fetches from b, as far as the leader epoch shows.
   Follows(f, b, t) == /\ brokers[f].running /\ brokers[f].replicas[t].role = "follower"
                       /\ brokers[f].replicas[t].leaderEpoch = brokers[b].replicas[t].leaderEpoch
-  CanAlterIsr(b, t) == /\ Isr /\ HasController /\ brokers[b].running
+  CanAlterIsr(b, t) == /\ Isr /\ brokers[b].running
+                       /\ IF WritesIsr THEN brokers[b].session = "live" ELSE HasController
                        /\ brokers[b].replicas[t].role = "leader"
                        /\ ~brokers[b].replicas[t].pending
 end define
@@ -213,8 +216,8 @@ begin shrink_isr:  \* PA:952
          f \in {f \in Ids \ {b} : /\ Has(brokers[b].replicas[t].isr, f)
                                   /\ Follows(f, b, t) => faults > 0} do
       Finish([To("a replica falls behind", b) EXCEPT !.topic = t, !.sender = f],
-             Faulted(SendAlterIsr(Ruled(b, "environment/shrink"), b, t,
-                                  Without(brokers[b].replicas[t].isr, f)),
+             Faulted(ChangeIsr(Ruled(b, "environment/shrink"), b, t,
+                               Without(brokers[b].replicas[t].isr, f)),
                      Follows(f, b, t)));
     end with;
   end while;
@@ -227,8 +230,19 @@ begin expand_isr:  \* PA:788
          f \in {f \in Ids : /\ ~Has(brokers[b].replicas[t].isr, f)
                             /\ Has(Topics[t], f) /\ Follows(f, b, t)} do
       Finish([To("a replica catches up", b) EXCEPT !.topic = t, !.sender = f],
-             SendAlterIsr(Ruled(b, "environment/expand"), b, t,
-                          Append(brokers[b].replicas[t].isr, f)));
+             ChangeIsr(Ruled(b, "environment/expand"), b, t,
+                       Append(brokers[b].replicas[t].isr, f)));
+    end with;
+  end while;
+end process
+
+process AnnounceIsr = "AnnounceIsr"
+begin announce_isr:
+  while TRUE do
+    with b \in {b \in Ids : /\ brokers[b].running /\ brokers[b].session = "live"
+                            /\ brokers[b].changed # <<>>} do
+      Finish(To("a broker announces the ISRs that it has written", b),
+             PropagateIsrChanges(Now(b), b));
     end with;
   end while;
 end process
@@ -318,7 +332,7 @@ begin do_next_task:
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-a30e025d587fc2abb6d5e6df4be215df
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-8e3a8f486a140283a4dd5729f8225baa
 VARIABLES nodes, brokers, registered, orphans, faults, requests, offset, 
           before, given, rules
 
@@ -346,7 +360,8 @@ HasController == /\ nodes.controller # NoId /\ IsActive(nodes.controller)
 
 Follows(f, b, t) == /\ brokers[f].running /\ brokers[f].replicas[t].role = "follower"
                     /\ brokers[f].replicas[t].leaderEpoch = brokers[b].replicas[t].leaderEpoch
-CanAlterIsr(b, t) == /\ Isr /\ HasController /\ brokers[b].running
+CanAlterIsr(b, t) == /\ Isr /\ brokers[b].running
+                     /\ IF WritesIsr THEN brokers[b].session = "live" ELSE HasController
                      /\ brokers[b].replicas[t].role = "leader"
                      /\ ~brokers[b].replicas[t].pending
 
@@ -354,7 +369,7 @@ CanAlterIsr(b, t) == /\ Isr /\ HasController /\ brokers[b].running
 vars == << nodes, brokers, registered, orphans, faults, requests, offset, 
            before, given, rules >>
 
-ProcSet == {"StartBroker"} \cup {"KillBroker"} \cup {"ExpireSession"} \cup {"MoveController"} \cup {"CreateTopic"} \cup {"DeleteTopic"} \cup {"ElectLeaders"} \cup {"ShrinkIsr"} \cup {"ExpandIsr"} \cup {"CommitOffset"} \cup {"RenewSession"} \cup {"HandleEvent"} \cup {"ClaimController"} \cup {"DeliverRequest"} \cup {"ArriveLate"} \cup {"LoseRequest"} \cup {"DoNextTask"}
+ProcSet == {"StartBroker"} \cup {"KillBroker"} \cup {"ExpireSession"} \cup {"MoveController"} \cup {"CreateTopic"} \cup {"DeleteTopic"} \cup {"ElectLeaders"} \cup {"ShrinkIsr"} \cup {"ExpandIsr"} \cup {"AnnounceIsr"} \cup {"CommitOffset"} \cup {"RenewSession"} \cup {"HandleEvent"} \cup {"ClaimController"} \cup {"DeliverRequest"} \cup {"ArriveLate"} \cup {"LoseRequest"} \cup {"DoNextTask"}
 
 Init == (* Global variables *)
         /\ nodes = InitialNodes
@@ -473,8 +488,8 @@ ShrinkIsr == \E b \in Ids:
                                              /\ Follows(f, b, t) => faults > 0}:
                    /\ before' = Fields
                    /\ given' = [To("a replica falls behind", b) EXCEPT !.topic = t, !.sender = f]
-                   /\ \E s \in {(Faulted(SendAlterIsr(Ruled(b, "environment/shrink"), b, t,
-                                                      Without(brokers[b].replicas[t].isr, f)),
+                   /\ \E s \in {(Faulted(ChangeIsr(Ruled(b, "environment/shrink"), b, t,
+                                                   Without(brokers[b].replicas[t].isr, f)),
                                          Follows(f, b, t)))}:
                         /\ nodes' = s.nodes
                         /\ brokers' = s.brokers
@@ -491,8 +506,8 @@ ExpandIsr == \E b \in Ids:
                                        /\ Has(Topics[t], f) /\ Follows(f, b, t)}:
                    /\ before' = Fields
                    /\ given' = [To("a replica catches up", b) EXCEPT !.topic = t, !.sender = f]
-                   /\ \E s \in {(SendAlterIsr(Ruled(b, "environment/expand"), b, t,
-                                              Append(brokers[b].replicas[t].isr, f)))}:
+                   /\ \E s \in {(ChangeIsr(Ruled(b, "environment/expand"), b, t,
+                                           Append(brokers[b].replicas[t].isr, f)))}:
                         /\ nodes' = s.nodes
                         /\ brokers' = s.brokers
                         /\ registered' = s.registered
@@ -501,6 +516,20 @@ ExpandIsr == \E b \in Ids:
                         /\ requests' = s.requests
                         /\ offset' = s.offset
                         /\ rules' = s.rules
+
+AnnounceIsr == \E b \in {b \in Ids : /\ brokers[b].running /\ brokers[b].session = "live"
+                                     /\ brokers[b].changed # <<>>}:
+                 /\ before' = Fields
+                 /\ given' = To("a broker announces the ISRs that it has written", b)
+                 /\ \E s \in {(PropagateIsrChanges(Now(b), b))}:
+                      /\ nodes' = s.nodes
+                      /\ brokers' = s.brokers
+                      /\ registered' = s.registered
+                      /\ orphans' = s.orphans
+                      /\ faults' = s.faults
+                      /\ requests' = s.requests
+                      /\ offset' = s.offset
+                      /\ rules' = s.rules
 
 CommitOffset == /\ Groups /\ requests > 0 /\ OtherTopic \in Numbers
                 /\ \E b \in {b \in Ids : /\ brokers[b].running /\ IsCurrent(Now(b), b)
@@ -616,13 +645,13 @@ DoNextTask == \E b \in {b \in Ids : brokers[b].running /\ brokers[b].coordinator
 
 Next == StartBroker \/ KillBroker \/ ExpireSession \/ MoveController
            \/ CreateTopic \/ DeleteTopic \/ ElectLeaders \/ ShrinkIsr
-           \/ ExpandIsr \/ CommitOffset \/ RenewSession \/ HandleEvent
-           \/ ClaimController \/ DeliverRequest \/ ArriveLate \/ LoseRequest
-           \/ DoNextTask
+           \/ ExpandIsr \/ AnnounceIsr \/ CommitOffset \/ RenewSession
+           \/ HandleEvent \/ ClaimController \/ DeliverRequest \/ ArriveLate
+           \/ LoseRequest \/ DoNextTask
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-8b64c86cbba614b21bb3efe6c293c3c8
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-da9344fa72de8ca801887919c5de00bd
 \* What holds in every instance. It says what Kafka promises, and uses no operator of the rules.
 Epochs == Nat
 
@@ -642,7 +671,8 @@ IsRequest(r) ==
 IsEvent(e) ==
   /\ e.name \in {"Startup", "Reelect", "ControllerChange", "Expire", "RegisterBrokerAndReelect",
                  "BrokerChange", "TopicChange", "TopicDeletion", "ReplicaLeaderElection",
-                 "AlterIsrReceived", "TopicDeletionStopReplicaResponseReceived"}
+                 "AlterIsrReceived", "IsrChangeNotification",
+                 "TopicDeletionStopReplicaResponseReceived"}
   /\ e.broker \in Ids \cup {NoId} /\ e.epoch \in Epochs
   /\ \A i \in DOMAIN e.topics : e.topics[i] \in Numbers
 
@@ -657,7 +687,7 @@ IsTopic(k) ==
 
 IsController(c) ==
   /\ c.epoch \in Epochs \ {0}
-  /\ {c.watchesBrokers, c.watchesTopics, c.watchesDeletions} \subseteq BOOLEAN
+  /\ {c.watchesBrokers, c.watchesTopics, c.watchesDeletions, c.watchesIsr} \subseteq BOOLEAN
   /\ \A t \in Numbers : IsTopic(c.topics[t])
   /\ \A b \in Ids : /\ c.live[b] \in Epochs
                     /\ \A i \in DOMAIN c.channels[b] : IsRequest(c.channels[b][i])
@@ -669,7 +699,8 @@ IsReplica(r) ==
   /\ \A i \in DOMAIN r.isr : r.isr[i] \in Ids
   /\ r.role = "none" <=> r.leaderEpoch = NoEpoch
   /\ r.role # "none" => r.log
-  /\ r.role # "leader" => ~r.pending /\ r.isr = <<>>
+  /\ r.role # "leader" => ~r.pending /\ r.isr = <<>> /\ r.controllerEpoch = 0
+  /\ r.controllerEpoch \in Epochs
 
 TypeOK ==
   /\ nodes.controller \in Ids \cup {NoId} /\ nodes.controllerEpoch \in Epochs
@@ -692,6 +723,9 @@ TypeOK ==
             brokers[b].coordinator.tasks[i] \in {"load", "unload"}
   /\ \A o \in orphans : IsRequest(o[1]) /\ o[2] \in Nat \ {0}
   /\ \A o, p \in orphans : o[1] = p[1] => o = p
+  /\ \A b \in Ids : \A i \in DOMAIN brokers[b].changed : brokers[b].changed[i] \in Numbers
+  /\ \A i \in DOMAIN nodes.announced :
+       \A j \in DOMAIN nodes.announced[i] : nodes.announced[i][j] \in Numbers
   /\ faults \in 0..Faults /\ requests \in 0..Requests
 
 Active == {b \in Ids : brokers[b].controller # None}

@@ -111,11 +111,13 @@ InitializeControllerContext(s, epoch) ==
                  [epoch |-> epoch, live |-> s.nodes.brokers,
                   topics |-> [t \in Numbers |-> topic(t)],
                   channels |-> [b \in Ids |-> <<>>],
-                  watchesBrokers |-> TRUE, watchesTopics |-> TRUE, watchesDeletions |-> TRUE]]
+                  watchesBrokers |-> TRUE, watchesTopics |-> TRUE, watchesDeletions |-> TRUE,
+                  watchesIsr |-> TRUE]]
 
 \* KC:229
 OnControllerFailover(s, epoch) ==
-  LET t == InitDeletions(InitializeControllerContext(s, epoch))
+  LET u == InitializeControllerContext(s, epoch)
+      t == InitDeletions(IF WritesIsr THEN DeleteIsrChangeNotifications(u) ELSE u)  \* 2.4.1 KC:290
   IN ResumeDeletions(StartPartitions(StartReplicas(t)))
 
 \* Create /controller and raise /controller_epoch at once, if no other broker has. ZK:107
@@ -147,7 +149,8 @@ OnBrokerFailure(s, dead) == OnReplicasBecomeOffline(s, ReplicasOn(s, dead))
 
 \* KC:517
 OnBrokerStartup(s, new) ==
-  LET led == {t \in Numbers : Known(s, t).leadership # None /\ ~Known(s, t).queued}     \* CC:423
+  LET led == {t \in Numbers : /\ Known(s, t).leadership # None
+                              /\ Version = "2.4" \/ ~Known(s, t).queued}   \* CC:423, 2.4.1 KC:418
       replicas == ReplicasOn(s, new)
       t == ChangeReplicas(SendUpdateMetadata(s, new, led), replicas, "OnlineReplica")   \* KC:536
       u == TriggerOnlinePartitions(t)
@@ -218,6 +221,17 @@ ProcessStopReplicaResponse(s, event) ==
   ELSE CompleteReplicaDeletion(Apply(s, "event/replica-deleted"),
                                {<<event.topics[i], event.broker>> : i \in DOMAIN event.topics})
 
+\* 2.4.1 KC:1711. ControllerMovedException ends the event after the requests have been sent.
+ProcessIsrChangeNotification(s) ==
+  LET announced == s.nodes.announced
+      topics == {t \in Numbers : \E i \in DOMAIN announced : Has(announced[i], t)}
+      read(u, t) == IF s.nodes.partitions[t] = None THEN u
+                    ELSE PutLeadership(u, t, s.nodes.partitions[t])
+      t == Fold(read, Apply(s, "event/isr-change"), Ascending(topics))                \* 2.4.1 KC:1723
+      u == IF topics = {} THEN t ELSE SendUpdateMetadata(t, LiveIds(t), topics)
+  IN IF Context(s) = None THEN Apply(s, "event/isr-change-ignored")
+     ELSE DeleteIsrChangeNotifications(u)
+
 \* KC:2127, of a preferred leader, and triggered by an AdminClient.
 ProcessReplicaLeaderElection(s, event) ==
   LET t == event.topics[1]
@@ -265,6 +279,7 @@ Process(s, event) ==
     [] event.name = "TopicDeletion"            -> ProcessTopicDeletion(s)
     [] event.name = "ReplicaLeaderElection"    -> ProcessReplicaLeaderElection(s, event)
     [] event.name = "AlterIsrReceived"         -> ProcessAlterIsr(s, event)
+    [] event.name = "IsrChangeNotification"    -> ProcessIsrChangeNotification(s)
     [] event.name = "TopicDeletionStopReplicaResponseReceived"
                                                -> ProcessStopReplicaResponse(s, event)
 

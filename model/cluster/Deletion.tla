@@ -15,21 +15,27 @@ InState(s, t, phase) == {r \in ReplicasOf(s, {t}) : Known(s, t).replicas[r[2]] =
 AllAre(s, t, phase)  == InState(s, t, phase) = ReplicasOf(s, {t})                       \* CC:334
 AnyIs(s, t, phase)   == InState(s, t, phase) # {}                                       \* CC:338
 
-\* CC:289. The states of its partition and replicas stay, and whether it is ineligible.
+\* CC:289. The states of its partition and replicas stay, and whether it is ineligible. In 2.4 it
+\* also stays in topicsToBeDeleted and topicsWithDeletionStarted. 2.4.1 CC:288
 RemoveTopic(s, t) ==
-  [s EXCEPT !.brokers[s.self].controller.topics[t] =
-     [@ EXCEPT !.known = FALSE, !.assigned = <<>>, !.leadership = None,
-               !.queued = FALSE, !.started = FALSE]]
+  LET stays(flag) == Version = "2.4" /\ flag
+  IN [s EXCEPT !.brokers[s.self].controller.topics[t] =
+        [@ EXCEPT !.known = FALSE, !.assigned = <<>>, !.leadership = None,
+                  !.queued = stays(@), !.started = stays(@)]]
 
 \* TDM:170
 MarkIneligible(s, topics) ==
   LET mark(u, t) == SetIneligible(Apply(u, "deletion/halt"), t)
   IN IF HasThrown(s) THEN s ELSE Fold(mark, s, Ascending(topics \cap Queued(s)))
 
+Unqueue(s, t) == [s EXCEPT !.brokers[s.self].controller.topics[t].queued = FALSE,
+                           !.brokers[s.self].controller.topics[t].started = FALSE]
+
 \* TDM:239, 35
 CompleteDeleteTopic(s, t) ==
   LET u == ChangeReplicas(s, InState(s, t, "ReplicaDeletionSuccessful"), "NonExistentReplica")
-      v == DeleteTopicNode(u, t)
+      before == IF Version = "2.4" THEN Unqueue(u, t) ELSE u                           \* 2.4.1 TDM:246
+      v == DeleteTopicNode(before, t)
       w == IF HasThrown(v) THEN v ELSE DeleteTopicDeletion(v, t)
   IN IF HasThrown(w) THEN w ELSE RemoveTopic(w, t)
 
@@ -55,8 +61,8 @@ OnTopicDeletion(s, topics) ==
 \* A replica that the stuck state machine has not put in any state: NoSuchElementException. CC:335
 Throw(s) == [Apply(s, "deletion/unknown-replica") EXCEPT !.thrown = "NoSuchElementException"]
 
-\* TDM:318. retry and eligible are the topics that the loop finds.
-ResumeDeletions(s) ==
+\* TDM:318, of these topics. retry and eligible are those that the loop finds.
+ResumeDeletionsOf(s, topics) ==
   LET visit(x, t) ==
         LET unknown == AnyIs(x.s, t, "NonExistentReplica")
             done == AllAre(x.s, t, "ReplicaDeletionSuccessful")
@@ -76,12 +82,17 @@ ResumeDeletions(s) ==
            ELSE IF HasThrown(u) THEN [x EXCEPT !.s = u]
            ELSE [s |-> v, retry |-> x.retry \cup (IF failed THEN {t} ELSE {}),
                  eligible |-> x.eligible \cup (IF again THEN {t} ELSE {})]
-      x == Fold(visit, [s |-> s, retry |-> {}, eligible |-> {}], Ascending(Queued(s)))
+      x == Fold(visit, [s |-> s, retry |-> {}, eligible |-> {}], Ascending(topics))
       failed == UNION {InState(x.s, t, "ReplicaDeletionIneligible") : t \in x.retry}
       u == ChangeReplicas(x.s, failed, "OfflineReplica")                          \* TDM:232, 349
   IN IF HasThrown(s) \/ HasThrown(x.s) THEN x.s
      ELSE IF HasThrown(u) \/ x.eligible = {} THEN u
      ELSE OnTopicDeletion(u, x.eligible)                                               \* TDM:354
+
+\* 2.4 goes on with one topic after the other. 2.4.1 TDM:334
+ResumeDeletions(s) ==
+  LET one(u, t) == ResumeDeletionsOf(u, {t})
+  IN IF Version = "2.4" THEN Fold(one, s, Ascending(Queued(s))) ELSE ResumeDeletionsOf(s, Queued(s))
 
 \* TDM:121
 EnqueueTopicsForDeletion(s, topics) == ResumeDeletions(Fold(SetQueued, s, Ascending(topics)))

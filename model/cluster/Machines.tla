@@ -46,14 +46,17 @@ AddUpdateMetadata(s, ids, topics) ==
 AddLeaderAndIsr(s, ids, t) ==
   LET p == Known(s, t).leadership
       says == [TopicRequest(t) EXCEPT !.leader = p.leader, !.leaderEpoch = p.leaderEpoch,
-                                      !.isr = p.isr, !.version = p.version]
+                                      !.isr = p.isr, !.version = p.version,
+                                      !.controllerEpoch = IF WritesIsr THEN p.controllerEpoch
+                                                          ELSE 0]
       add(u, b) == [u EXCEPT !.batch.leaderAndIsr[b][t] = says]
   IN AddUpdateMetadata(Fold(add, s, Ascending(ids)), LiveIds(s), {t})
 
-\* CCM:398
+\* CCM:398. In 2.4 a request has no leader epoch. 2.4.1 CCM:404
 AddStopReplica(s, b, t, delete) ==
   LET k     == Known(s, t)
-      epoch == IF k.queued THEN DuringDelete
+      epoch == IF Version = "2.4" THEN NoEpoch
+               ELSE IF k.queued THEN DuringDelete
                ELSE IF k.leadership = None THEN NoEpoch ELSE k.leadership.leaderEpoch
       old   == s.batch.stop[b][t]
   IN [s EXCEPT !.batch.stop[b][t] =

@@ -1,10 +1,11 @@
 ------------------------------- MODULE Nodes --------------------------------
 (* The state of a cluster, and its nodes in ZooKeeper: watches, conditional    *)
-(* writes, and sessions, as Kafka 2.7.2 has them.                              *)
+(* writes, and sessions, as Kafka 2.7.2 and 2.4.1 have them.                   *)
 (*                                                                             *)
 (* A step is a record of the variables, which operators change one after the   *)
 (* other. They have the names of the methods that they transcribe. s.self is   *)
-(* the broker that takes the step. Comments cite Kafka's source, at tag 2.7.2: *)
+(* the broker that takes the step. Comments cite Kafka's source, at tag 2.7.2, *)
+(* or where they say so at tag 2.4.1:                                          *)
 (* KC is KafkaController.scala, EM ControllerEventManager.scala, CC            *)
 (* ControllerContext.scala, CCM ControllerChannelManager.scala, RSM            *)
 (* ReplicaStateMachine.scala, PSM PartitionStateMachine.scala, EL              *)
@@ -26,10 +27,14 @@ CONSTANTS
   Isr,       \* whether replicas fall behind and catch up
   Unclean,   \* unclean.leader.election.enable
   Elects,    \* whether preferred leaders are requested
-  Groups     \* whether the first topic has the groups, which commit offsets of the second
+  Groups,    \* whether the first topic has the groups, which commit offsets of the second
+  Version    \* of Kafka, "2.7" or "2.4"
 
 Ids     == 1..Brokers      \* of brokers
 Numbers == 1..Len(Topics)  \* of topics
+
+\* A leader writes ISRs itself. 2.4.1 PA:1172
+WritesIsr == Version = "2.4"
 
 None         == <<>>
 NoId       == 0
@@ -67,7 +72,7 @@ Partition(leader, leaderEpoch, isr, controllerEpoch, version) ==
 
 \* What a request says about a topic.
 TopicRequest(t) == [topic |-> t, leader |-> NoLeader, leaderEpoch |-> NoEpoch, isr |-> <<>>,
-                    version |-> 0, delete |-> FALSE]
+                    version |-> 0, delete |-> FALSE, controllerEpoch |-> 0]
 
 \* A controller event.
 Event(name) == [name |-> name, broker |-> NoId, epoch |-> 0, topics |-> <<>>,
@@ -80,7 +85,7 @@ NoTopicState == [known |-> FALSE, assigned |-> <<>>, leadership |-> None,
                  queued |-> FALSE, started |-> FALSE, ineligible |-> FALSE]
 
 NoReplica == [log |-> FALSE, role |-> "none", leaderEpoch |-> NoEpoch, isr |-> <<>>,
-              version |-> 0, pending |-> FALSE]
+              version |-> 0, pending |-> FALSE, controllerEpoch |-> 0]
 
 NoCoordinator == [tasks |-> <<>>, loading |-> FALSE, owns |-> FALSE, offset |-> FALSE]
 
@@ -89,7 +94,7 @@ NoBroker == [running |-> FALSE, session |-> "none", epoch |-> 0, queue |-> <<>>,
              claiming |-> NoEpoch, watchesController |-> FALSE, controller |-> None,
              stuck |-> FALSE, controllerEpoch |-> 0,
              replicas |-> [t \in Numbers |-> NoReplica], leaders |-> [t \in Numbers |-> 0],
-             coordinator |-> NoCoordinator]
+             coordinator |-> NoCoordinator, changed |-> <<>>]
 
 \* Requests that a state machine collects before it sends them: by broker and topic, what
 \* LeaderAndIsr and StopReplica say; by topic, what UpdateMetadata says, and to which brokers.
@@ -134,7 +139,8 @@ FireController(s, name) ==
         ELSE u
   IN Fold(fire, s, Ascending(Ids))
 
-\* Children of /brokers/ids, /brokers/topics, or /admin/delete_topics change. KC:2456
+\* Children of /brokers/ids, /brokers/topics, /admin/delete_topics, or /isr_change_notification
+\* change. KC:2456
 FireChildren(s, watch, name) ==
   LET fire(u, b) ==
         IF HasSession(u.brokers[b]) /\ u.brokers[b].controller # None
@@ -146,6 +152,7 @@ FireChildren(s, watch, name) ==
 BrokersChanged(s)   == FireChildren(s, "watchesBrokers", "BrokerChange")
 TopicsChanged(s)    == FireChildren(s, "watchesTopics", "TopicChange")
 DeletionsChanged(s) == FireChildren(s, "watchesDeletions", "TopicDeletion")
+AnnouncedChanged(s) == FireChildren(s, "watchesIsr", "IsrChangeNotification")
 
 -----------------------------------------------------------------------------
 \* Sessions and registrations.
@@ -191,6 +198,14 @@ DeleteTopicDeletion(s, t) ==
   ELSE IF Fenced(s) THEN Moved(s)
   ELSE IF ~s.nodes.deletions[t] THEN s
   ELSE DeletionsChanged([s EXCEPT !.nodes.deletions[t] = FALSE])
+
+\* Read the children of /isr_change_notification, which sets the watch, and delete them, which fires
+\* it. 2.4.1 ZK:987, 1001
+DeleteIsrChangeNotifications(s) ==
+  LET t == [s EXCEPT !.brokers[s.self].controller.watchesIsr = TRUE]
+  IN IF s.nodes.announced = <<>> THEN t
+     ELSE IF Fenced(s) THEN Moved(t)
+     ELSE AnnouncedChanged([t EXCEPT !.nodes.announced = <<>>])
 
 \* Delete /brokers/topics/TOPIC with the nodes below it. ZK:1080, 1605
 DeleteTopicNode(s, t) ==

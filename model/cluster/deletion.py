@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from groupcheck.model.cluster.machines import check_epoch, move_partitions, move_replicas
-from groupcheck.model.cluster.sources import TDM, at
+from groupcheck.model.cluster.sources import CC, TDM, at
 from groupcheck.model.cluster.state import PartitionPhase, ReplicaPhase
 from groupcheck.model.cluster.step import (
     About,
@@ -17,7 +17,15 @@ from groupcheck.model.cluster.step import (
     inform,
     when,
 )
-from groupcheck.model.engine.rules import Table, decide, rule, single, table
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Part,
+    decide,
+    procedure,
+    rule,
+    single,
+    table,
+)
 
 
 def replicas_of(step: ClusterStep, topics: Iterable[int]) -> list[tuple[int, int]]:
@@ -44,9 +52,25 @@ def _started(step: ClusterStep, about: About) -> bool:
     return bool(_in_phase(step, [about.topic], ReplicaPhase.DELETION_STARTED))
 
 
+def _not_to_be_deleted(step: ClusterStep, about: About) -> None:
+    step.set_topic(about.topic, queued=False, started=False)
+
+
+FORGET: Final = procedure(
+    "forget-topic",
+    "deletion",
+    "forget the topic, but not the phases of its partition and replicas",
+    does(
+        "it is not known",
+        lambda s, about: s.set_topic(about.topic, known=False, assigned=(), leadership=None),
+    ),
+    does("it is not to be deleted", _not_to_be_deleted).only(at(CC, 295)),
+)
+
+
 def forget_topic(step: ClusterStep, topic: int) -> None:
-    """Forget a topic, but not the phases of its partition and replicas: `removeTopic`."""
-    step.set_topic(topic, known=False, assigned=(), leadership=None, queued=False, started=False)
+    """Forget a topic: `removeTopic`."""
+    FORGET(step, About(topic))
 
 
 def delete_request(step: ClusterStep, topic: int) -> None:
@@ -91,15 +115,16 @@ PROGRESS: Final = table(
     rule(
         "deletion/unknown-replica",
         "the replica state machine was stuck when the topic was created",
-        at(TDM, 328),
+        at(TDM, 328, 337),
         when("a replica has no phase", _has_unknown_replica),
         does("throw NoSuchElementException, which ends the event", _fail),
     ),
     rule(
         "deletion/complete",
         "every replica of the topic is deleted",
-        at(TDM, 328),
+        at(TDM, 328, 337),
         _ALL_DELETED,
+        does("it is not to be deleted any more", _not_to_be_deleted).only(at(TDM, None, 246)),
         does(
             "forget the replicas, delete the nodes of the topic and of the request, and forget the "
             "topic",
@@ -109,13 +134,13 @@ PROGRESS: Final = table(
     rule(
         "deletion/in-progress",
         "the topic is being deleted",
-        at(TDM, 332),
+        at(TDM, 332, 341),
         when("a replica is in ReplicaDeletionStarted", _started),
     ),
     rule(
         "deletion/retry",
         "a replica could not be deleted",
-        at(TDM, 336),
+        at(TDM, 336, 345),
         when(
             "a replica is in ReplicaDeletionIneligible",
             lambda s, about: bool(_in_phase(s, [about.topic], ReplicaPhase.DELETION_INELIGIBLE)),
@@ -128,7 +153,7 @@ ELIGIBLE: Final = table(
     rule(
         "deletion/halted",
         "a replica is not live, or could not be deleted",
-        at(TDM, 224),
+        at(TDM, 224, 223),
         QUEUED,
         _NOT_STARTED,
         when("it is ineligible", lambda s, about: s.topic(about.topic).ineligible),
@@ -136,10 +161,18 @@ ELIGIBLE: Final = table(
     rule(
         "deletion/start",
         "the topic is to be deleted",
-        at(TDM, 342),
+        at(TDM, 342, 351),
         QUEUED,
         _NOT_STARTED,
     ),
+)
+
+
+ONE_BY_ONE: Final = Behaviour(
+    "deletions-one-by-one",
+    "deletion",
+    "the deletion of a topic goes on before the next topic is looked at",
+    at(TDM, None, 354),
 )
 
 
@@ -150,8 +183,14 @@ def resume_deletions(step: ClusterStep) -> None:
         MovedError: another controller has been elected since.
         EventFailedError: a replica is unknown, or the session has ended.
     """
+    queued = step.topics_where(lambda each: each.queued)
+    for topics in [[each] for each in queued] if ONE_BY_ONE(step) else [queued]:
+        _resume(step, topics)
+
+
+def _resume(step: ClusterStep, topics: Iterable[int]) -> None:
     retried, begun = [], []
-    for topic in step.topics_where(lambda each: each.queued):
+    for topic in topics:
         about = About(topic)
         progress = decide(step, PROGRESS, about)
         if progress is not None and progress.id == "deletion/retry":
@@ -194,7 +233,7 @@ INELIGIBLE: Final = single(
     "deletion",
     "deletion/halt",
     "a replica cannot be deleted now",
-    at(TDM, 172),
+    at(TDM, 172, 171),
     QUEUED,
     does("mark it ineligible", lambda s, about: s.set_topic(about.topic, ineligible=True)),
 )
@@ -203,7 +242,7 @@ RESUMED: Final = single(
     "deletion",
     "deletion/resume",
     "a broker with a replica of the topic has returned",
-    at(TDM, 138),
+    at(TDM, 138, 137),
     QUEUED,
     does("mark it eligible again", lambda s, about: s.set_topic(about.topic, ineligible=False)),
 )
@@ -233,4 +272,4 @@ def resume_for(step: ClusterStep, topics: Iterable[int]) -> None:
         resume_deletions(step)
 
 
-PARTS: Final[tuple[Table, ...]] = (PROGRESS, ELIGIBLE, INELIGIBLE, RESUMED)
+PARTS: Final[tuple[Part, ...]] = (PROGRESS, ELIGIBLE, INELIGIBLE, RESUMED, FORGET, ONE_BY_ONE)

@@ -6,7 +6,7 @@ from typing import Final
 
 from groupcheck.model.brokers import NO_EPOCH, NO_LEADER, NOBODY
 from groupcheck.model.cluster.deletion import resume_deletions
-from groupcheck.model.cluster.machines import elect_offline, move_replicas
+from groupcheck.model.cluster.machines import check_epoch, elect_offline, move_replicas
 from groupcheck.model.cluster.sources import KC, KS, ZK, at
 from groupcheck.model.cluster.state import (
     Controller,
@@ -17,6 +17,7 @@ from groupcheck.model.cluster.state import (
     Topic,
 )
 from groupcheck.model.cluster.step import (
+    WRITES_ISR,
     ClusterStep,
     does,
     drop_asked,
@@ -27,7 +28,7 @@ from groupcheck.model.cluster.step import (
     unsent,
     when,
 )
-from groupcheck.model.engine.rules import Table, decide, rule, single, table
+from groupcheck.model.engine.rules import Part, Table, decide, rule, single, table
 
 # Registration
 
@@ -51,7 +52,7 @@ START: Final = single(
     "session",
     "session/start",
     "a broker starts",
-    at(KS, 312),
+    at(KS, 312, 270),
     does("open a session", lambda s, _: s.become(running=True, session=Session.LIVE, queue=())),
     REGISTER,
     does("put Startup", lambda s, _: put(s, s.actor, Event("Startup"))),
@@ -69,7 +70,7 @@ RENEW: Final = single(
     "session",
     "session/ended",
     "the broker learns that ZooKeeper has ended its session",
-    at(KC, 166),
+    at(KC, 166, 214),
     does("clear the queue, and put Expire", _renew),
 )
 
@@ -94,7 +95,7 @@ RESIGNATION: Final = table(
     rule(
         "election/resign",
         "it is no longer the broker in /controller",
-        at(KC, 1488),
+        at(KC, 1488, 1373),
         _ACTIVE,
         when(
             "/controller has another broker, or none",
@@ -106,7 +107,7 @@ RESIGNATION: Final = table(
     rule(
         "election/no-change",
         "it is not the controller, or still is",
-        at(KC, 1486),
+        at(KC, 1486, 1371),
         does("watch /controller", lambda s, _: s.become(watches_controller=True)),
     ),
 )
@@ -119,14 +120,14 @@ ELECTION: Final = table(
     rule(
         "election/known",
         "there is a controller",
-        at(KC, 1500),
+        at(KC, 1500, 1385),
         when("/controller exists", lambda s, _: s.state.nodes.controller != NOBODY),
         does("watch /controller", lambda s, _: s.become(watches_controller=True)),
     ),
     rule(
         "election/read",
         "there is no controller",
-        at(ZK, 112),
+        at(ZK, 112, 109),
         does(
             "read /controller_epoch",
             lambda s, _: s.become(claiming=s.state.nodes.controller_epoch),
@@ -148,6 +149,19 @@ def _claim(step: ClusterStep, _given: object) -> None:
 _DONE: Final = does("end the election", lambda s, _: s.become(claiming=NO_EPOCH))
 
 
+def forget_announced(step: ClusterStep) -> None:
+    """Watch `/isr_change_notification`, and delete the nodes in it, which fires the watch.
+
+    Raises:
+        MovedError: another controller has been elected since.
+    """
+    step.control(watches_isr=True)
+    if step.state.nodes.announced:
+        check_epoch(step)
+        step.node(announced=())
+        fire_children(step, "watches_isr")
+
+
 def _fail_over(step: ClusterStep, _given: object) -> None:
     """`onControllerFailover`."""
     nodes = step.state.nodes
@@ -155,6 +169,8 @@ def _fail_over(step: ClusterStep, _given: object) -> None:
     channels = ((),) * len(nodes.brokers)
     controller = Controller(nodes.controller_epoch, nodes.brokers, topics, channels)
     step.become(controller=controller)
+    if WRITES_ISR(step):
+        forget_announced(step)
     # Before the state machines start, UpdateMetadata tells every broker which brokers are live.
     every = [(t, b) for t, topic in enumerate(topics) for b in topic.assigned]
     move_replicas(step, [each for each in every if step.is_live(each[1])], ReplicaPhase.ONLINE)
@@ -210,14 +226,14 @@ CLAIM: Final = table(
     rule(
         "election/session-ended",
         "ZooKeeper has ended the session meanwhile",
-        at(ZK, 146),
+        at(ZK, 146, 143),
         when("its session has ended", lambda s, _: s.me.session != Session.LIVE),
         _DONE,
     ),
     rule(
         "election/won",
         "there is still no controller",
-        at(ZK, 139),
+        at(ZK, 139, 136),
         when(
             "/controller does not exist, and /controller_epoch has not changed",
             _can_claim,
@@ -233,7 +249,7 @@ CLAIM: Final = table(
     rule(
         "election/lost",
         "another broker was elected meanwhile",
-        at(ZK, 138),
+        at(ZK, 138, 135),
         _DONE,
         tries("watch /controller", RESIGNATION),
     ),
@@ -255,7 +271,7 @@ EVENTS: Final[dict[str, Table]] = {
         "event",
         "event/startup",
         "the broker has started",
-        at(KC, 1415),
+        at(KC, 1415, 1284),
         does("watch /controller", lambda s, _: s.become(watches_controller=True)),
         tries("elect", ELECTION),
     ),
@@ -264,7 +280,7 @@ EVENTS: Final[dict[str, Table]] = {
         "event",
         "event/reelect",
         "/controller was deleted",
-        at(KC, 2359),
+        at(KC, 2359, 1839),
         tries("resign if it is no longer the controller", RESIGNATION),
         tries("elect", ELECTION),
     ),
@@ -273,7 +289,7 @@ EVENTS: Final[dict[str, Table]] = {
         "event",
         "event/controller-change",
         "/controller was created",
-        at(KC, 2355),
+        at(KC, 2355, 1835),
         tries("resign if it is no longer the controller", RESIGNATION),
     ),
     "Expire": single(
@@ -281,7 +297,7 @@ EVENTS: Final[dict[str, Table]] = {
         "event",
         "event/expire",
         "the session has ended",
-        at(KC, 2369),
+        at(KC, 2369, 1849),
         does(
             "resign, open a session, and put RegisterBrokerAndReelect",
             _open_session,
@@ -292,7 +308,7 @@ EVENTS: Final[dict[str, Table]] = {
         "event",
         "event/register",
         "the broker has a new session",
-        at(KC, 2364),
+        at(KC, 2364, 1844),
         REGISTER,
         tries("resign if it is no longer the controller", RESIGNATION),
         tries("elect", ELECTION),
@@ -304,7 +320,7 @@ MOVED: Final = single(
     "event",
     "event/moved",
     "a write of the event was fenced",
-    at(KC, 2437),
+    at(KC, 2437, 1911),
     tries("resign if it is no longer the controller", RESIGNATION),
 )
 
@@ -314,4 +330,12 @@ def moved(step: ClusterStep) -> None:
     decide(step, MOVED, None)
 
 
-PARTS: Final = (START, RENEW, RESIGNATION, ELECTION, CLAIM, *EVENTS.values(), MOVED)
+PARTS: Final[tuple[Part, ...]] = (
+    START,
+    RENEW,
+    RESIGNATION,
+    ELECTION,
+    CLAIM,
+    *EVENTS.values(),
+    MOVED,
+)

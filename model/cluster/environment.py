@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from groupcheck.model.brokers import (
+    ANNOUNCE,
     COMMIT,
     CREATE,
     DELETE,
@@ -18,18 +19,21 @@ from groupcheck.model.brokers import (
     ClusterInput,
     Partition,
 )
-from groupcheck.model.cluster.sources import AM, CCM, GMM, KC, PA, ZC, ZK, at
+from groupcheck.model.cluster.sources import AM, CCM, GMM, KC, PA, RM, ZC, ZK, at
 from groupcheck.model.cluster.state import Broker, Cluster, Event, Replica, Role, Session
 from groupcheck.model.cluster.step import (
+    WRITES_ISR,
     ClusterStep,
     does,
     drop_asked,
     fire_children,
     fire_controller,
     put,
+    tries,
     unsent,
+    when,
 )
-from groupcheck.model.engine.rules import Table, single
+from groupcheck.model.engine.rules import Part, Table, procedure, rule, single, table
 
 FAULT: Final = does("count a fault", lambda s, _: s.set(faults=s.state.faults - 1))
 REQUEST: Final = does("count a request", lambda s, _: s.set(requests=s.state.requests - 1))
@@ -95,7 +99,15 @@ def fetches(state: Cluster, given: ClusterInput) -> bool:
     )
 
 
-def _ask(step: ClusterStep, given: ClusterInput, isr: tuple[int, ...]) -> None:
+class Wanted(NamedTuple):
+    """An ISR that a leader wants for a topic."""
+
+    topic: int
+    isr: tuple[int, ...]
+
+
+def _ask(step: ClusterStep, given: Wanted) -> None:
+    isr = given.isr
     replica = step.replica(given.topic)
     partition = Partition(step.actor, replica.leader_epoch, isr, 0, replica.version)
     asked = Event("AlterIsrReceived", step.actor, step.me.epoch, (given.topic,), partition)
@@ -103,16 +115,66 @@ def _ask(step: ClusterStep, given: ClusterInput, isr: tuple[int, ...]) -> None:
     step.set_replica(given.topic, step.replica(given.topic)._replace(pending=True))
 
 
+def _is_present(step: ClusterStep, given: Wanted) -> bool:
+    node = step.state.nodes.partitions[given.topic]
+    return node is not None and node.version == step.replica(given.topic).version
+
+
+def _write_isr(step: ClusterStep, given: Wanted) -> None:
+    topic, isr = given
+    replica = step.replica(topic)
+    version = replica.version + 1
+    written = Partition(step.actor, replica.leader_epoch, isr, replica.controller_epoch, version)
+    step.node_at("partitions", topic, written)
+    step.set_replica(topic, replica._replace(isr=isr, version=version))
+    step.become(changed=tuple(sorted({*step.me.changed, topic})))
+
+
+# The answer to a write arrives, so there is no check whether the node has what was written, as in
+# checkLeaderAndIsrZkData of ReplicationUtils.scala.
+WRITE_ISR: Final = table(
+    "isr",
+    "environment",
+    rule(
+        "isr/written",
+        "the node has not changed since the leader has heard of it",
+        at(PA, None, 1181),
+        when("the node has the version that the leader knows", _is_present),
+        does("write the node, with the same leader epoch; remember to announce it", _write_isr),
+    ),
+    rule(
+        "isr/version",
+        "the node has changed since, or is gone",
+        at(PA, None, 1186),
+    ),
+)
+
+
+ASK: Final = procedure(
+    "want-isr",
+    "environment",
+    "want the ISR",
+    does("ask the controller for it with AlterIsr", _ask).only(at(PA, 1394)),
+    tries("write it to the node", WRITE_ISR).only(at(PA, None, 1166)),
+)
+
+
 def _shrink(step: ClusterStep, given: ClusterInput) -> None:
     if fetches(step.state, given):
         FAULT.apply(step, None)
     isr = step.replica(given.topic).isr
-    _ask(step, given, tuple(each for each in isr if each != given.sender))
+    ASK(step, Wanted(given.topic, tuple(each for each in isr if each != given.sender)))
 
 
 def _expand(step: ClusterStep, given: ClusterInput) -> None:
     isr = step.replica(given.topic).isr
-    _ask(step, given, (*isr, given.sender))
+    ASK(step, Wanted(given.topic, (*isr, given.sender)))
+
+
+def _announce(step: ClusterStep, _given: ClusterInput) -> None:
+    step.node(announced=(*step.state.nodes.announced, step.me.changed))
+    step.become(changed=())
+    fire_children(step, "watches_isr")
 
 
 def _commit(step: ClusterStep, _given: ClusterInput) -> None:
@@ -120,14 +182,13 @@ def _commit(step: ClusterStep, _given: ClusterInput) -> None:
     step.set(offset=True)
 
 
-EXPECTS: Final = "ask the controller for the ISR"
 TABLES: Final[dict[str, Table]] = {
     KILL: single(
         KILL,
         "environment",
         "environment/kill",
         "its process is killed",
-        at(CCM, 188),
+        at(CCM, 188, 192),
         does("keep the logs and the session; lose everything else", _kill),
         FAULT,
     ),
@@ -136,7 +197,7 @@ TABLES: Final[dict[str, Table]] = {
         "environment",
         "environment/expire",
         "ZooKeeper has not heard of it for zookeeper.session.timeout.ms",
-        at(ZC, 423),
+        at(ZC, 423, 420),
         does(
             "delete its node in /brokers/ids, and /controller if it has its id; that is a fault if "
             "the broker runs",
@@ -148,7 +209,7 @@ TABLES: Final[dict[str, Table]] = {
         "environment",
         "environment/move",
         "an operator has deleted it",
-        at(ZK, 1054),
+        at(ZK, 1054, 1058),
         does("delete /controller", lambda s, _: _delete_controller(s)),
         FAULT,
     ),
@@ -157,7 +218,7 @@ TABLES: Final[dict[str, Table]] = {
         "environment",
         "environment/create",
         "a client asks for it",
-        at(AM, 197),
+        at(AM, 197, 150),
         does("create its node in /brokers/topics", _create),
         REQUEST,
     ),
@@ -166,7 +227,7 @@ TABLES: Final[dict[str, Table]] = {
         "environment",
         "environment/delete",
         "a client asks for it",
-        at(AM, 252),
+        at(AM, 252, 227),
         does("create its node in /admin/delete_topics", _request_deletion),
         REQUEST,
     ),
@@ -175,7 +236,7 @@ TABLES: Final[dict[str, Table]] = {
         "environment",
         "environment/elect",
         "a client asks for it",
-        at(KC, 2109),
+        at(KC, 2109, 1737),
         does("put ReplicaLeaderElection", _request_leader),
         REQUEST,
     ),
@@ -184,25 +245,33 @@ TABLES: Final[dict[str, Table]] = {
         "environment",
         "environment/shrink",
         "a replica has not caught up for replica.lag.time.max.ms",
-        at(PA, 952),
-        does(f"{EXPECTS} without it; that is a fault if the replica fetches", _shrink),
+        at(PA, 952, 834),
+        does(f"{ASK.words} without it; that is a fault if the replica fetches", _shrink),
     ),
     EXPAND: single(
         EXPAND,
         "environment",
         "environment/expand",
         "a replica has caught up with the leader",
-        at(PA, 788),
-        does(f"{EXPECTS} with it", _expand),
+        at(PA, 788, 684),
+        does(f"{ASK.words} with it", _expand),
     ),
     COMMIT: single(
         COMMIT,
         "environment",
         "environment/commit",
         "a group commits an offset",
-        at(GMM, 340),
+        at(GMM, 340, 328),
         does("write it to the log of the groups, and remember it", _commit),
         REQUEST,
     ),
+    ANNOUNCE: single(
+        ANNOUNCE,
+        "environment",
+        "environment/announce",
+        "the broker has written an ISR",
+        at(RM, None, 294),
+        does("create a node in /isr_change_notification with the topics", _announce),
+    ),
 }
-PARTS: Final = tuple(TABLES.values())
+PARTS: Final[tuple[Part, ...]] = (*TABLES.values(), WRITE_ISR, ASK, WRITES_ISR)

@@ -13,6 +13,7 @@ from groupcheck.model.cluster.deletion import (
     resume_deletions,
     resume_for,
 )
+from groupcheck.model.cluster.elections import forget_announced
 from groupcheck.model.cluster.machines import (
     elect_offline,
     move_partitions,
@@ -32,13 +33,25 @@ from groupcheck.model.cluster.step import (
     unsent,
     when,
 )
-from groupcheck.model.engine.rules import Effect, Guard, Rule, Table, decide, rule, single, table
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Effect,
+    Guard,
+    Part,
+    Rule,
+    Sources,
+    Table,
+    decide,
+    rule,
+    single,
+    table,
+)
 
 ACTIVE: Final = when("it is not the controller", lambda s, _: s.me.controller is None)
 
 
-def _ignored(name: str, line: int) -> Rule:
-    return rule(name, "the broker is not the controller", at(KC, line), ACTIVE)
+def _ignored(name: str, lines: Sources) -> Rule:
+    return rule(name, "the broker is not the controller", lines, ACTIVE)
 
 
 # Brokers that come and go
@@ -80,8 +93,19 @@ def _replicas_on(step: ClusterStep, numbers: Brokers) -> list[tuple[int, int]]:
     return [each for each in replicas_of(step, everything) if each[1] in numbers]
 
 
+HEARS_OF_DELETIONS: Final = Behaviour(
+    "new-brokers-hear-of-deletions",
+    "brokers",
+    "UpdateMetadata to a new broker has the topics that are to be deleted, too",
+    at(KC, None, 418),
+)
+
+
 def _has_leader(step: ClusterStep) -> list[int]:
-    return step.topics_where(lambda topic: topic.leadership is not None and not topic.queued)
+    all_topics = HEARS_OF_DELETIONS(step)
+    return step.topics_where(
+        lambda topic: topic.leadership is not None and (all_topics or not topic.queued)
+    )
 
 
 def _on_startup(step: ClusterStep, numbers: Brokers) -> None:
@@ -143,7 +167,7 @@ NEW: Final = single(
     "brokers",
     "brokers/new",
     "brokers have registered",
-    at(KC, 1580),
+    at(KC, 1580, 1441),
     _some("there are new brokers"),
     does(_START, _new),
 )
@@ -152,7 +176,7 @@ BOUNCED: Final = single(
     "brokers",
     "brokers/bounced",
     "brokers have registered again",
-    at(KC, 1590),
+    at(KC, 1590, 1445),
     _some("there are brokers with a later registration"),
     does(f"as for brokers that are gone, then as for new ones: {_FAIL}; {_START}", _bounced),
 )
@@ -161,7 +185,7 @@ DEAD: Final = single(
     "brokers",
     "brokers/dead",
     "brokers are gone",
-    at(KC, 1602),
+    at(KC, 1602, 1451),
     _some("there are brokers whose registration is gone"),
     does(_FAIL, _dead),
 )
@@ -313,7 +337,7 @@ _ALTER_ISR: Final = table(
     rule(
         "alter-isr/session-ended",
         "ZooKeeper has ended the session of the controller",
-        at(ZK, 262),
+        at(ZK, 262, 259),
         when("its session has ended", lambda s, _: s.me.session != Session.LIVE),
         _INFORM,
     ),
@@ -345,9 +369,19 @@ _ALTER_ISR: Final = table(
 )
 
 
-def _event(name: str, id_: str, words: str, line: int, *effects: Effect) -> Table:
+def _read_isrs(step: ClusterStep, _event: Event) -> None:
+    topics = sorted({topic for node in step.state.nodes.announced for topic in node})
+    for topic in topics:
+        node = step.state.nodes.partitions[topic]
+        if node is not None:
+            step.set_topic(topic, leadership=node)
+    if topics:
+        inform(step, step.live(), topics)
+
+
+def _event(name: str, id_: str, words: str, lines: Sources, *effects: Effect) -> Table:
     return table(
-        name, "event", _ignored(f"{id_}-ignored", line), rule(id_, words, at(KC, line), *effects)
+        name, "event", _ignored(f"{id_}-ignored", lines), rule(id_, words, lines, *effects)
     )
 
 
@@ -356,7 +390,7 @@ EVENTS: Final[dict[str, Table]] = {
         "BrokerChange",
         "event/broker-change",
         "/brokers/ids has changed",
-        1554,
+        at(KC, 1554, 1416),
         does("watch and read it", lambda s, _: s.control(watches_brokers=True)),
         does(
             "close the connections to brokers that are gone or have registered again; handle new, "
@@ -368,7 +402,7 @@ EVENTS: Final[dict[str, Table]] = {
         "TopicChange",
         "event/topic-change",
         "/brokers/topics has changed",
-        1627,
+        at(KC, 1627, 1476),
         does("watch and read it", lambda s, _: s.control(watches_topics=True)),
         does("forget deleted topics; start partitions and replicas of new ones", _change_topics),
     ),
@@ -376,7 +410,7 @@ EVENTS: Final[dict[str, Table]] = {
         "TopicDeletion",
         "event/topic-deletion",
         "/admin/delete_topics has changed",
-        1702,
+        at(KC, 1702, 1549),
         does("watch and read it", lambda s, _: s.control(watches_deletions=True)),
         does(
             "delete the requests for unknown topics; go on with the deletion of the others",
@@ -387,7 +421,7 @@ EVENTS: Final[dict[str, Table]] = {
         "TopicDeletionStopReplicaResponseReceived",
         "event/replica-deleted",
         "a broker has deleted replicas",
-        1393,
+        at(KC, 1393, 1262),
         does(
             "move the replicas to ReplicaDeletionSuccessful; go on with deletions",
             _deleted,
@@ -397,10 +431,24 @@ EVENTS: Final[dict[str, Table]] = {
         "ReplicaLeaderElection",
         "event/preferred-leader",
         "the preferred leader is requested",
-        2127,
+        at(KC, 2127, 1761),
         does("elect it, if it does not lead and the topic is not to be deleted", _elect_preferred),
     ),
     "AlterIsrReceived": _ALTER_ISR,
+    "IsrChangeNotification": _event(
+        "IsrChangeNotification",
+        "event/isr-change",
+        "/isr_change_notification has changed",
+        at(KC, None, 1711),
+        does(
+            "read the topics in it, and the nodes of their partitions; send UpdateMetadata to all",
+            _read_isrs,
+        ),
+        does(
+            "watch /isr_change_notification; delete the nodes in it, which fires the watch",
+            lambda s, _: forget_announced(s),
+        ),
+    ),
 }
 
-PARTS: Final = (NEW, BOUNCED, DEAD, *EVENTS.values())
+PARTS: Final[tuple[Part, ...]] = (NEW, BOUNCED, DEAD, *EVENTS.values(), HEARS_OF_DELETIONS)

@@ -74,7 +74,7 @@ FENCED: Final = single(
     "controller",
     "write/fenced",
     "another controller has raised /controller_epoch since",
-    at(ZK, 1906),
+    at(ZK, 1906, 1883),
     when(
         "/controller_epoch has another version than it expects",
         lambda s, _: s.state.nodes.controller_epoch != s.controller.epoch,
@@ -195,7 +195,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/new",
             "the partition is new",
-            at(RSM, 190),
+            at(RSM, 190, 185),
             _valid(ReplicaPhase.NEW),
             _becomes(ReplicaPhase.NEW),
         ),
@@ -206,14 +206,14 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/started",
             "the replica is new",
-            at(RSM, 199),
+            at(RSM, 199, 194),
             _is(ReplicaPhase.NEW),
             _becomes(ReplicaPhase.ONLINE),
         ),
         rule(
             "replica/online",
             "its broker is live",
-            at(RSM, 206),
+            at(RSM, 206, 199),
             _valid(ReplicaPhase.ONLINE),
             HAS_LEADERSHIP,
             TELL_IT,
@@ -222,7 +222,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/without-leader",
             "its broker is live, and the partition has no leader yet",
-            at(RSM, 212),
+            at(RSM, 212, 205),
             _valid(ReplicaPhase.ONLINE),
             _becomes(ReplicaPhase.ONLINE),
         ),
@@ -233,7 +233,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/offline-without-leader",
             "the partition has no leader yet",
-            at(RSM, 245),
+            at(RSM, 245, 235),
             _valid(ReplicaPhase.OFFLINE),
             when(
                 "the controller knows no leader",
@@ -249,7 +249,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/session-ended",
             "ZooKeeper has ended the session of the controller, which cannot read the node",
-            at(RSM, 427),
+            at(RSM, 427, 411),
             _valid(ReplicaPhase.OFFLINE),
             when("its session has ended", lambda s, _: s.me.session != Session.LIVE),
             STOP,
@@ -257,7 +257,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/node-is-newer",
             "a later controller has written the node",
-            at(RSM, 412),
+            at(RSM, 412, 396),
             _valid(ReplicaPhase.OFFLINE),
             _NEWER,
             STOP,
@@ -265,7 +265,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/node-is-gone",
             "the node of the partition does not exist",
-            at(RSM, 354),
+            at(RSM, 354, 339),
             _valid(ReplicaPhase.OFFLINE),
             _NO_NODE,
             STOP,
@@ -273,7 +273,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/leaves-isr",
             "the replica is in the ISR",
-            at(RSM, 342),
+            at(RSM, 342, 324),
             _valid(ReplicaPhase.OFFLINE),
             when("it is in the ISR of the node", _is_in_isr),
             STOP,
@@ -288,7 +288,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/offline",
             "the replica is not in the ISR",
-            at(RSM, 364),
+            at(RSM, 364, 349),
             _valid(ReplicaPhase.OFFLINE),
             STOP,
             does("copy the node", _copy),
@@ -302,7 +302,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/deletion-started",
             "the replica is to be deleted",
-            at(RSM, 251),
+            at(RSM, 251, 240),
             _valid(ReplicaPhase.DELETION_STARTED),
             _becomes(ReplicaPhase.DELETION_STARTED),
             does(
@@ -317,7 +317,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/deleted",
             "its broker has deleted the replica",
-            at(RSM, 266),
+            at(RSM, 266, 253),
             _valid(ReplicaPhase.DELETION_SUCCESSFUL),
             _becomes(ReplicaPhase.DELETION_SUCCESSFUL),
         ),
@@ -328,7 +328,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/ineligible",
             "the replica cannot be deleted now",
-            at(RSM, 259),
+            at(RSM, 259, 247),
             _valid(ReplicaPhase.DELETION_INELIGIBLE),
             _becomes(ReplicaPhase.DELETION_INELIGIBLE),
         ),
@@ -339,7 +339,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         rule(
             "replica/forgotten",
             "every replica of the topic is deleted",
-            at(RSM, 273),
+            at(RSM, 273, 259),
             _valid(ReplicaPhase.NON_EXISTENT),
             does("remove it from the assignment that the controller knows", _forget),
             _becomes(ReplicaPhase.NON_EXISTENT),
@@ -357,7 +357,7 @@ STUCK: Final = single(
     "replica",
     "replica/stuck",
     "a fenced write has left requests in the batch, and nothing has removed them since",
-    at(RSM, 110),
+    at(RSM, 110, 109),
     when("requests are left in the batch", lambda s, _: s.me.stuck),
     does("throw IllegalStateException, which is logged: no replica changes its phase", _throw),
 )
@@ -463,7 +463,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
         rule(
             "partition/new",
             "the topic was created",
-            at(PSM, 216),
+            at(PSM, 216, 214),
             _partition_is(*PARTITION_BEFORE[PartitionPhase.NEW]),
             _partition_becomes(PartitionPhase.NEW),
         ),
@@ -474,14 +474,14 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
         rule(
             "partition/no-live-replica",
             "no replica is live",
-            at(PSM, 286),
+            at(PSM, 286, 282),
             _partition_is(PartitionPhase.NEW),
             when("no replica is live", lambda s, about: not _live_replicas(s, about.topic)),
         ),
         rule(
             "partition/exists",
             "the node of the partition exists, or that of the topic does not",
-            at(PSM, 320),
+            at(PSM, 320, 316),
             _partition_is(PartitionPhase.NEW),
             when("the node cannot be created", _cannot_create),
             does("check the controller epoch", lambda s, _: check_epoch(s)),
@@ -489,7 +489,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
         rule(
             "partition/first-leader",
             "the partition is new",
-            at(PSM, 294),
+            at(PSM, 294, 290),
             _partition_is(PartitionPhase.NEW),
             does(
                 "create the node: the first live replica leads, and all live ones are in sync; "
@@ -501,28 +501,28 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
         rule(
             "partition/node-is-newer",
             "a later controller has written the node",
-            at(PSM, 388),
+            at(PSM, 388, 384),
             _ELECTABLE,
             _NEWER,
         ),
         rule(
             "partition/node-is-gone",
             "the node of the partition does not exist",
-            at(PSM, 402),
+            at(PSM, 402, 398),
             _ELECTABLE,
             _NO_NODE,
         ),
         rule(
             "partition/no-leader",
             "no replica that can lead is live",
-            at(PSM, 428),
+            at(PSM, 428, 424),
             _ELECTABLE,
             when("no replica can lead", lambda s, about: leader_for(s, about) == NO_LEADER),
         ),
         rule(
             "partition/unclean-leader",
             "no in-sync replica is live, and unclean leader election is enabled",
-            at(PSM, 525),
+            at(PSM, 525, 514),
             _ELECTABLE,
             when("no in-sync replica can lead", _has_unclean_leader),
             _WRITE,
@@ -531,7 +531,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
         rule(
             "partition/leader",
             "an in-sync replica is live",
-            at(PSM, 435),
+            at(PSM, 435, 431),
             _ELECTABLE,
             _WRITE,
             _ONLINE,
@@ -543,7 +543,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
         rule(
             "partition/offline",
             "its leader is not live, or its topic is to be deleted",
-            at(PSM, 255),
+            at(PSM, 255, 253),
             _partition_is(*PARTITION_BEFORE[PartitionPhase.OFFLINE]),
             _partition_becomes(PartitionPhase.OFFLINE),
         ),
@@ -554,7 +554,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
         rule(
             "partition/non-existent",
             "its topic is to be deleted",
-            at(PSM, 262),
+            at(PSM, 262, 259),
             _partition_is(*PARTITION_BEFORE[PartitionPhase.NON_EXISTENT]),
             _partition_becomes(PartitionPhase.NON_EXISTENT),
         ),

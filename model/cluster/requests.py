@@ -16,8 +16,16 @@ from groupcheck.model.brokers import (
 )
 from groupcheck.model.cluster.sources import GMM, KA, RM, at
 from groupcheck.model.cluster.state import Coordinator, Event, Replica, Role
-from groupcheck.model.cluster.step import ClusterStep, does, existing, put, replaced, when
-from groupcheck.model.engine.rules import Effect, Table, decide, rule, single, table
+from groupcheck.model.cluster.step import (
+    STOPS_WITH_EPOCH,
+    ClusterStep,
+    does,
+    existing,
+    put,
+    replaced,
+    when,
+)
+from groupcheck.model.engine.rules import Effect, Part, Table, decide, rule, single, table
 
 # The topic that has the groups, and the one whose offsets they commit, in instances with groups.
 GROUPS: Final = 0
@@ -46,13 +54,13 @@ ELECTED: Final = table(
     rule(
         "coordinator/already-loading",
         "the groups are being loaded",
-        at(GMM, 540),
+        at(GMM, 540, 531),
         when("it loads the groups or is about to", lambda s, _: s.me.coordinator.loading),
     ),
     rule(
         "coordinator/elected",
         "the broker leads the partition of the groups",
-        at(GMM, 538),
+        at(GMM, 538, 529),
         does("schedule loading the groups", lambda s, _: _schedule(s, "load", loading=True)),
     ),
 )
@@ -61,7 +69,7 @@ RESIGNED: Final = single(
     "coordinator",
     "coordinator/resigned",
     "the broker does not lead the partition of the groups any more",
-    at(GMM, 756),
+    at(GMM, 756, 743),
     does("schedule unloading the groups", lambda s, _: _schedule(s, "unload")),
 )
 
@@ -85,14 +93,14 @@ TASK: Final = table(
     rule(
         "coordinator/loaded",
         "the oldest task is to load the groups",
-        at(GMM, 547),
+        at(GMM, 547, 538),
         when("it is to load", lambda s, _: s.me.coordinator.tasks[0] == "load"),
         does("read the groups from the log, and answer for them", lambda s, _: _load(s)),
     ),
     rule(
         "coordinator/unloaded",
         "the oldest task is to unload the groups",
-        at(GMM, 765),
+        at(GMM, 765, 752),
         does("forget the groups, and answer NOT_COORDINATOR", lambda s, _: _unload(s)),
     ),
 )
@@ -120,20 +128,20 @@ FORGET_OFFSETS: Final = table(
     rule(
         "offsets/none",
         "the coordinator knows no offset of the topic",
-        at(GMM, 807),
+        at(GMM, 807, 793),
         when("it knows no offset of the topic", lambda s, _: not s.me.coordinator.offset),
     ),
     rule(
         "offsets/deleted",
         "the coordinator knows an offset of the topic, and leads the partition of the groups",
-        at(GMM, 825),
+        at(GMM, 825, 811),
         when("it leads the partition of the groups", lambda s, _: leads_groups(s)),
         does("forget it, and write a tombstone", lambda s, _: _forget_offset(s, tombstone=True)),
     ),
     rule(
         "offsets/forgotten",
         "the broker does not lead the partition of the groups any more",
-        at(GMM, 862),
+        at(GMM, 862, 848),
         does("forget it", lambda s, _: _forget_offset(s, tombstone=False)),
     ),
 )
@@ -154,6 +162,7 @@ def _is_leader(step: ClusterStep, about: TopicRequest) -> bool:
 def _lead(step: ClusterStep, about: TopicRequest) -> None:
     before = step.replica(about.topic)
     changed = Replica(True, Role.LEADER, about.leader_epoch, about.isr, about.version)  # noqa: FBT003
+    changed = changed._replace(controller_epoch=about.controller_epoch)
     step.set_replica(about.topic, changed)
     if before.role != Role.LEADER:
         _changed(step, about.topic, ELECTED)
@@ -171,7 +180,7 @@ LEADER: Final = table(
     rule(
         "leader-and-isr/old",
         "the broker has heard of this leader epoch or a later one",
-        at(RM, 1382),
+        at(RM, 1382, 1232),
         when(
             "the leader epoch is not greater than that of the replica",
             lambda s, about: about.leader_epoch <= s.replica(about.topic).leader_epoch,
@@ -180,14 +189,14 @@ LEADER: Final = table(
     rule(
         "leader-and-isr/leader",
         "the broker is the leader",
-        at(RM, 1537),
+        at(RM, 1537, 1369),
         when("the leader is the broker itself", _is_leader),
         does("lead; load the groups if the partition has them and it did not lead", _lead),
     ),
     rule(
         "leader-and-isr/no-leader",
         "the partition has no leader",
-        at(RM, 1625),
+        at(RM, 1625, 1459),
         when("there is no leader", lambda _, about: about.leader == NO_LEADER),
         does(
             "create the log, and stay as it is",
@@ -197,7 +206,7 @@ LEADER: Final = table(
     rule(
         "leader-and-isr/follower",
         "another broker is the leader",
-        at(RM, 1617),
+        at(RM, 1617, 1451),
         does("follow; unload the groups if the partition has them", _follow),
     ),
 )
@@ -229,14 +238,14 @@ STOP: Final = table(
     rule(
         "stop-replica/deleted",
         "the replica is to be deleted",
-        at(RM, 459),
+        at(RM, 459, 351),
         when("it is to be deleted", lambda _, about: about.delete),
         does("delete the replica; unload the groups if the partition has them", _delete),
     ),
     rule(
         "stop-replica/stopped",
         "a follower is to stop",
-        at(RM, 452),
+        at(RM, 452, 399),
         when("the broker follows", lambda s, about: s.replica(about.topic).role == Role.FOLLOWER),
         does(
             "stop fetching",
@@ -245,7 +254,7 @@ STOP: Final = table(
             ),
         ),
     ),
-    rule("stop-replica/nothing", "the broker does not fetch", at(RM, 452)),
+    rule("stop-replica/nothing", "the broker does not fetch", at(RM, 452, 399)),
 )
 
 # UpdateMetadata
@@ -267,14 +276,14 @@ METADATA: Final = table(
     rule(
         "update-metadata/deleted",
         "the topic is being deleted",
-        at(KA, 322),
+        at(KA, 322, 279),
         when("the leader is -2", lambda _, about: about.leader == DURING_DELETE),
         does("forget the topic, and the offsets that groups have committed of it", _unknow),
     ),
     rule(
         "update-metadata/leader",
         "the topic has a leader, or had one",
-        at(RM, 1311),
+        at(RM, 1311, 1166),
         does("remember the leader", _know),
     ),
 )
@@ -315,7 +324,7 @@ RECEIVE: Final = table(
     rule(
         "request/stale-broker",
         "the request is for an earlier registration of the broker",
-        at(KA, 3362),
+        at(KA, 3362, 2909),
         when(
             "the broker epoch is smaller than its own",
             lambda s, received: received.request.broker_epoch < s.me.epoch,
@@ -324,13 +333,23 @@ RECEIVE: Final = table(
     rule(
         "request/stale-controller",
         "the broker has heard of a later controller",
-        at(RM, 1339),
+        at(RM, 1339, 1188),
         when(
             "the controller epoch is smaller than the latest one",
             lambda s, received: received.request.controller_epoch < s.me.controller_epoch,
         ),
     ),
-    rule("request/handled", "the request is not stale", at(RM, 1342), *_HANDLE),
+    rule("request/handled", "the request is not stale", at(RM, 1342, 1192), *_HANDLE),
 )
 
-PARTS: Final = (ELECTED, RESIGNED, TASK, FORGET_OFFSETS, LEADER, STOP, METADATA, RECEIVE)
+PARTS: Final[tuple[Part, ...]] = (
+    ELECTED,
+    RESIGNED,
+    TASK,
+    FORGET_OFFSETS,
+    LEADER,
+    STOP,
+    METADATA,
+    RECEIVE,
+    STOPS_WITH_EPOCH,
+)

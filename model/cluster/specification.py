@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, Final
 
 from groupcheck.model.brokers import (
+    ANNOUNCE,
     ARRIVE,
     CLAIM,
     COMMIT,
@@ -39,7 +39,7 @@ from groupcheck.model.cluster import (
     machines,
     requests,
 )
-from groupcheck.model.cluster.sources import KC, VERSION, at
+from groupcheck.model.cluster.sources import KC, OLDER, TAGS, VERSION, at
 from groupcheck.model.cluster.state import (
     Broker,
     Cluster,
@@ -54,6 +54,7 @@ from groupcheck.model.cluster.state import (
     Topic,
 )
 from groupcheck.model.cluster.step import (
+    WRITES_ISR,
     ClusterStep,
     EventFailedError,
     MovedError,
@@ -61,7 +62,7 @@ from groupcheck.model.cluster.step import (
     replaced,
     when,
 )
-from groupcheck.model.engine.rules import Table, Version, decide, rule, table, version_of
+from groupcheck.model.engine.rules import Part, Table, Version, decide, rule, table, version_of
 from groupcheck.model.engine.specification import Outcome, Specification
 
 EVENTS: Final[dict[str, Table]] = {**elections.EVENTS, **events.EVENTS}
@@ -80,14 +81,14 @@ SESSION: Final = table(
     rule(
         "event/session-ended",
         "ZooKeeper has ended the session, so its reads and writes fail",
-        at(KC, 2440),
+        at(KC, 2440, 1914),
         when(
             "its session has ended, and the event begins with a read",
             lambda s, event: s.me.session != Session.LIVE and event.name not in _WITHOUT_SESSION,
         ),
     ),
 )
-PARTS: Final = (
+PARTS: Final[tuple[Part, ...]] = (
     *environment.PARTS,
     *elections.PARTS,
     SESSION,
@@ -96,7 +97,8 @@ PARTS: Final = (
     *machines.PARTS,
     *requests.PARTS,
 )
-RULES: Final = version_of(VERSION, PARTS)
+VERSIONS: Final = {name: version_of(name, PARTS) for name in TAGS}
+RULES: Final = VERSIONS[VERSION]
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,16 @@ class Brokers(Specification):
 
     Args:
         settings: of the instance.
-        rules: those of a version.
+        edited: rules that take the place of those of the version.
     """
 
     settings: Settings
-    rules: Version = field(default=RULES, repr=False, compare=False)
+    edited: Version | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def rules(self) -> Version:
+        """The rules of the version that the settings name."""
+        return self.edited or VERSIONS[self.settings.version]
 
     @property
     def initial(self) -> Cluster:
@@ -120,6 +127,8 @@ class Brokers(Specification):
         """What can happen: faults, requests of operators, and steps of the cluster itself."""
         yield from _faults(self.settings, state)
         yield from _asked(self.settings, state)
+        if self.settings.isr:
+            yield from _isrs(self, state)
         yield from _steps(state)
 
     def successors(self, state: Cluster, given: ClusterInput) -> Iterator[Outcome]:
@@ -214,9 +223,18 @@ def _asked(settings: Settings, state: Cluster) -> Iterator[ClusterInput]:
         if settings.groups and len(nodes.topics) > requests.CONSUMED:
             numbers = range(1, len(state.brokers) + 1)
             yield from (ClusterInput(COMMIT, b) for b in numbers if _commits(state, b))
-    if settings.isr and serving(state):
-        for broker, topic in product(range(1, len(state.brokers) + 1), range(len(nodes.topics))):
-            yield from _lags(settings, state, broker, topic)
+
+
+def _isrs(instance: Brokers, state: Cluster) -> Iterator[ClusterInput]:
+    """The ISRs that change, and those that leaders announce."""
+    writes = WRITES_ISR.holds_in(instance.rules)
+    for number, broker in enumerate(state.brokers, 1):
+        has_session = broker.running and broker.session == Session.LIVE
+        if has_session if writes else serving(state):
+            for topic in range(len(state.nodes.topics)):
+                yield from _lags(instance.settings, state, number, topic)
+        if has_session and broker.changed:
+            yield ClusterInput(ANNOUNCE, number)
 
 
 def serving(state: Cluster) -> bool:
@@ -342,8 +360,7 @@ def _known(settings: Settings, partitions: Partitions, topic: int) -> Topic:
 
 def _running(settings: Settings, partitions: Partitions, number: int) -> Broker:
     replicas = tuple(
-        _replica(settings.topics[topic], partition, number)
-        for topic, partition in enumerate(partitions)
+        _replica(settings, topic, partition, number) for topic, partition in enumerate(partitions)
     )
     heard = settings.groups or any(replica.role != Role.NONE for replica in replicas)
     leaders = tuple(p.leader if settings.groups and p is not None else 0 for p in partitions)
@@ -360,15 +377,31 @@ def _running(settings: Settings, partitions: Partitions, number: int) -> Broker:
     )
 
 
-def _replica(assigned: tuple[int, ...], partition: Partition | None, number: int) -> Replica:
-    if partition is None or number not in assigned:
+def _replica(settings: Settings, topic: int, partition: Partition | None, number: int) -> Replica:
+    if partition is None or number not in settings.topics[topic]:
         return Replica()
     if partition.leader == number:
-        return Replica(log=True, role=Role.LEADER, leader_epoch=0, isr=partition.isr)
+        writes = WRITES_ISR.holds_in(VERSIONS[settings.version])
+        epoch = partition.controller_epoch if writes else 0
+        return Replica(
+            log=True, role=Role.LEADER, leader_epoch=0, isr=partition.isr, controller_epoch=epoch
+        )
     return Replica(log=True, role=Role.FOLLOWER, leader_epoch=0)
 
 
 _BOTH: Final = (1, 2)
+
+
+# The instances in which the rules of 2.4 differ.
+DIFFERENT: Final = (
+    "leaders",
+    "isr",
+    "isr-sessions",
+    "deletion",
+    "deletions",
+    "groups",
+    "offsets",
+)
 
 
 def instances() -> dict[str, Brokers]:
@@ -394,4 +427,5 @@ def instances() -> dict[str, Brokers]:
             topics=(_BOTH, (1,)), created=2, requests=1, expires=False, groups=True
         ),
     }
-    return {name: Brokers(settings) for name, settings in found.items()}
+    older = {f"{name}-{OLDER}": found[name]._replace(version=OLDER) for name in DIFFERENT}
+    return {name: Brokers(settings) for name, settings in (found | older).items()}

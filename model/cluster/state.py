@@ -35,7 +35,8 @@ class Event(NamedTuple):
     Args:
         name: `Startup`, `Reelect`, `ControllerChange`, `Expire`, `RegisterBrokerAndReelect`,
             `BrokerChange`, `TopicChange`, `TopicDeletion`, `ReplicaLeaderElection`,
-            `AlterIsrReceived` or `TopicDeletionStopReplicaResponseReceived`.
+            `AlterIsrReceived`, `IsrChangeNotification` or
+            `TopicDeletionStopReplicaResponseReceived`.
         broker: that has answered or asks; 0 in others.
         epoch: in AlterIsrReceived, the registration of that broker.
         topics: that it is about: those that were deleted, or the one of the request.
@@ -105,6 +106,7 @@ class Controller(NamedTuple):
         watches_brokers: whether a change of `/brokers/ids` fires a watch.
         watches_topics: the same for `/brokers/topics`.
         watches_deletions: the same for `/admin/delete_topics`.
+        watches_isr: the same for `/isr_change_notification`.
     """
 
     epoch: int
@@ -114,6 +116,7 @@ class Controller(NamedTuple):
     watches_brokers: bool = True
     watches_topics: bool = True
     watches_deletions: bool = True
+    watches_isr: bool = True
 
 
 class Role(StrEnum):
@@ -135,6 +138,7 @@ class Replica(NamedTuple):
         isr: that a leader knows, in the order in which the replicas have joined it.
         version: of the node that a leader or follower has last heard of.
         pending: whether the leader waits for an answer to AlterIsr.
+        controller_epoch: with which a leader writes the node itself.
     """
 
     log: bool = False
@@ -143,6 +147,7 @@ class Replica(NamedTuple):
     isr: tuple[int, ...] = ()
     version: int = 0
     pending: bool = False
+    controller_epoch: int = 0
 
 
 class Coordinator(NamedTuple):
@@ -180,6 +185,7 @@ class Broker(NamedTuple):
         leaders: by topic, the leader in its metadata; 0 if it does not know the topic. In instances
             without metadata it stays 0.
         coordinator: of groups.
+        changed: the topics whose ISR the broker has written and not announced, by number.
     """
 
     running: bool = False
@@ -194,6 +200,7 @@ class Broker(NamedTuple):
     replicas: tuple[Replica, ...] = ()
     leaders: tuple[int, ...] = ()
     coordinator: Coordinator = Coordinator()
+    changed: tuple[int, ...] = ()
 
 
 class Cluster(NamedTuple):
@@ -242,6 +249,7 @@ class Settings(NamedTuple):
         elects: whether preferred leaders are requested.
         groups: whether topic 0 has the groups, which commit offsets of topic 1. Metadata is sent
             to brokers in such an instance only.
+        version: of Kafka's rules.
     """
 
     brokers: int = 2
@@ -257,3 +265,4 @@ class Settings(NamedTuple):
     unclean: bool = False
     elects: bool = False
     groups: bool = False
+    version: str = "2.7"

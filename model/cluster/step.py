@@ -15,6 +15,7 @@ from groupcheck.model.brokers import (
     Request,
     TopicRequest,
 )
+from groupcheck.model.cluster.sources import CCM, PA, at
 from groupcheck.model.cluster.state import (
     Broker,
     Cluster,
@@ -26,7 +27,7 @@ from groupcheck.model.cluster.state import (
     Settings,
     Topic,
 )
-from groupcheck.model.engine.rules import Effect, Guard, Table, Version, decide
+from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Table, Version, decide
 from groupcheck.model.engine.step import EngineStep
 
 T = TypeVar("T")
@@ -183,6 +184,7 @@ WATCHES: Final = {
     "watches_brokers": "BrokerChange",
     "watches_topics": "TopicChange",
     "watches_deletions": "TopicDeletion",
+    "watches_isr": "IsrChangeNotification",
 }
 
 
@@ -240,12 +242,27 @@ def asked_in_vain(step: ClusterStep, event: Event) -> None:
 
 # Batches of requests
 
+WRITES_ISR: Final = Behaviour(
+    "leaders-write-isrs",
+    "environment",
+    "a leader writes the ISR to the node itself, and does not ask the controller",
+    at(PA, None, 1172),
+)
+STOPS_WITH_EPOCH: Final = Behaviour(
+    "stop-replica-epoch", "request", "StopReplica has the leader epoch", at(CCM, 403)
+)
+
 
 def add_leader_and_isr(step: ClusterStep, brokers: Iterable[int], topic: int) -> None:
     """Send the leader and the ISR that the controller knows, and UpdateMetadata to all."""
     partition = existing(step.topic(topic).leadership)
     request = TopicRequest(
-        topic, partition.leader, partition.leader_epoch, partition.isr, partition.version
+        topic,
+        partition.leader,
+        partition.leader_epoch,
+        partition.isr,
+        partition.version,
+        controller_epoch=partition.controller_epoch if WRITES_ISR(step) else 0,
     )
     for number in brokers:
         step.batch.leaders.setdefault(number, {})[topic] = request
@@ -270,6 +287,8 @@ def add_stop(step: ClusterStep, number: int, topic: int, *, delete: bool) -> Non
     epoch = known.leadership.leader_epoch if known.leadership is not None else NO_EPOCH
     if known.queued:
         epoch = DURING_DELETE
+    if not STOPS_WITH_EPOCH(step):
+        epoch = NO_EPOCH
     request = TopicRequest(topic, leader_epoch=epoch, delete=delete)
     step.batch.stops.setdefault(number, {})[topic] = request
 

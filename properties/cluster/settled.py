@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from groupcheck.model.brokers import (
+    ANNOUNCE,
     ARRIVE,
     CLAIM,
     DELIVER,
@@ -26,7 +27,7 @@ from groupcheck.model.cluster.state import Cluster, Settings
 MOST_STATES: Final = 50_000
 
 # What a cluster does by itself; a fault is none of it.
-_GOES_ON: Final = frozenset((RENEW, CLAIM, HANDLE, DELIVER, ARRIVE, LOSE, LOAD, EXPAND))
+_GOES_ON: Final = frozenset((RENEW, CLAIM, HANDLE, DELIVER, ARRIVE, LOSE, LOAD, EXPAND, ANNOUNCE))
 
 
 class TooManyStatesError(ValueError):
@@ -37,12 +38,15 @@ def allowed(settings: Settings, inputs: Sequence[ClusterInput]) -> frozenset[Nod
     """The nodes in ZooKeeper with which a cluster can have settled after these inputs.
 
     It settles before each of them. A state in which an input is not possible does not count, so
-    there may be none. `settings` must allow the inputs: with enough faults and requests.
+    there may be none. What leaders of Kafka 2.4 have announced is left out.
+
+    `settings` must allow the inputs: with enough faults and requests.
 
     Raises:
         TooManyStatesError: there are more than `MOST_STATES` states before it settles.
     """
-    return frozenset(state.nodes for state in _after(Brokers(settings), tuple(inputs)))
+    states = _after(Brokers(settings), tuple(inputs))
+    return frozenset(state.nodes._replace(announced=()) for state in states)
 
 
 @lru_cache(maxsize=1_000)  # sequences have beginnings in common
@@ -68,15 +72,17 @@ def _settle(instance: Brokers, states: Iterable[Cluster]) -> frozenset[Cluster]:
     ends = set()
     while left:
         state = left.pop()
-        going_on = list(goes_on(instance, state))
-        # A leader waits for replica.lag.time.max.ms before it asks for a smaller ISR.
-        if all(given.name == SHRINK for given in going_on):
-            ends.add(state)
-        for given in going_on:
+        # A leader waits for replica.lag.time.max.ms before it wants a smaller ISR. One that cannot
+        # write an ISR tries again.
+        settled = True
+        for given in goes_on(instance, state):
             for outcome in instance.successors(state, given):
+                settled = settled and (given.name == SHRINK or outcome.state == state)
                 if outcome.state not in seen:
                     seen.add(outcome.state)
                     left.append(outcome.state)
+        if settled:
+            ends.add(state)
         if len(seen) > MOST_STATES:
             msg = f"more than {MOST_STATES:,} states before the cluster settles"
             raise TooManyStatesError(msg)
