@@ -25,6 +25,7 @@ from groupcheck.implementation.cluster.store import (
     Watch,
     create,
     delete,
+    set_data,
     written,
 )
 
@@ -228,6 +229,38 @@ class Access:
         return self._read(
             nodes.state_path(of), lambda data, stat: nodes.state_of(data, stat.version)
         )
+
+    def isr_changes(self, watch: Watch | None = None) -> dict[str, list[TopicPartition]]:
+        """By path, the partitions whose ISR was announced (KafkaZkClient.scala:955, 2.4.1)."""
+        names = self.session.children(nodes.ISR_CHANGES, watch)
+        paths = [f"{nodes.ISR_CHANGES}/{name}" for name in names]
+        return {path: nodes.isr_change_of(self.session.get(path)[0]) for path in paths}
+
+    def announce_isrs(self, partitions: Iterable[TopicPartition]) -> None:
+        """Create a node after those that are there (KafkaZkClient.scala:1190, 2.4.1).
+
+        Kafka lets ZooKeeper choose the number, which nothing depends on but the order.
+
+        Raises:
+            NodeExistsError: another broker was faster.
+        """
+        numbers = [
+            int(each.rpartition("_")[2]) for each in self.session.children(nodes.ISR_CHANGES)
+        ]
+        path = nodes.isr_change_path(max(numbers, default=-1) + 1)
+        create(self.session, path, nodes.isr_change_data(partitions))
+
+    def write_isr(self, of: TopicPartition, state: LeaderAndIsr) -> int | None:
+        """Write a state as its leader; return the version of the node, or None if it is another.
+
+        ReplicationUtils.scala:28, 2.4.1. The answer arrives, so the node is not read again.
+        """
+        try:
+            data = nodes.state_data(state)
+            stat = set_data(self.session, nodes.state_path(of), data, state.version)
+        except (BadVersionError, NoNodeError):
+            return None
+        return stat.version
 
     def create_states(
         self, states: Updates, version: int

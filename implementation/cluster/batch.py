@@ -136,6 +136,8 @@ class RequestBatch:
         epoch = NO_EPOCH if known is None else known.leader_epoch
         if of.topic in self._context.to_be_deleted:
             epoch = DURING_DELETE
+        if self._context.older:
+            epoch = NO_EPOCH  # 2.4.1 has none in the request: ControllerChannelManager.scala:404
         partitions = self._stop.setdefault(broker, {})
         delete = delete or (of in partitions and partitions[of].delete)
         partitions[of] = StopState(epoch, delete)

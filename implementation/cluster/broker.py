@@ -39,10 +39,12 @@ class Options(NamedTuple):
         unclean: `unclean.leader.election.enable`.
         metadata: which UpdateMetadata a controller sends; other than ALL, each leader is taken to
             be in the metadata of its followers.
+        older: whether brokers do what Kafka 2.4 does, and not 2.7.
     """
 
     unclean: bool = False
     metadata: Metadata = Metadata.ALL
+    older: bool = False
 
 
 class Broker:
@@ -62,6 +64,7 @@ class Broker:
         partitions: in its metadata, as the last UpdateMetadata about each of them has it.
         live: brokers in its metadata, with host and port.
         controller_id: in its metadata, or None.
+        changed: the partitions whose ISR it has written, and not announced.
 
     Raises:
         NodeExistsError: the id is registered.
@@ -91,6 +94,7 @@ class Broker:
         self.partitions: dict[TopicPartition, PartitionState] = {}
         self.live: dict[int, tuple[str, int]] = {}
         self.controller_id: int | None = None
+        self.changed: set[TopicPartition] = set()
         self.replicas = Replicas(number, logs)
         if options.metadata is Metadata.ALL:
             self.replicas.available = set()
@@ -104,6 +108,7 @@ class Broker:
             Channels(on_sent),
             metadata=options.metadata,
             unclean=options.unclean,
+            older=options.older,
         )
         try:
             self.access.create_top_level()
@@ -198,6 +203,25 @@ class Broker:
             else:
                 self.partitions[each] = partition
         self.coordinator.deleted(deleted)
+
+    def write_isr(self, of: TopicPartition, isr: tuple[int, ...]) -> None:
+        """Write the in-sync replicas of a partition that the broker leads.
+
+        Partition.scala:1172, 2.4.1.
+        """
+        hosted = self.replicas.hosted[of]
+        state = LeaderAndIsr(
+            self.number, hosted.leader_epoch, isr, hosted.version, hosted.controller_epoch
+        )
+        version = self.access.write_isr(of, state)
+        if version is not None:
+            hosted.isr, hosted.version = isr, version
+            self.changed.add(of)
+
+    def announce_isrs(self) -> None:
+        """Tell the controller which it has written (ReplicaManager.scala:294, 2.4.1)."""
+        self.access.announce_isrs(sorted(self.changed))
+        self.changed.clear()
 
     def alter_isr(self, of: TopicPartition, isr: tuple[int, ...]) -> AlterIsrReceived:
         """Ask for other in-sync replicas of a partition that the broker leads."""

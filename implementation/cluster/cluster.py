@@ -16,6 +16,7 @@ from groupcheck.implementation.cluster.nodes import TopicPartition
 from groupcheck.implementation.cluster.requests import ControlRequest, StopReplicaRequest
 from groupcheck.implementation.cluster.store import Session, Store, create, delete
 from groupcheck.model.brokers import (
+    ANNOUNCE,
     ARRIVE,
     CLAIM,
     COMMIT,
@@ -122,7 +123,10 @@ class Cluster:
         self.machines = {number: Machine() for number in range(1, brokers + 1)}
         self.orphans: list[Orphan] = []
         self.offsets = Offsets(self.admin)
-        self.describer = Describer([each.name for each in self.topics], self._registrations)
+        self.older = self._options.older
+        self.describer = Describer(
+            [each.name for each in self.topics], self._registrations, older=self.older
+        )
         self._actions: dict[str, Callable[[ClusterInput], None]] = {
             START: lambda each: self._start(each.broker),
             KILL: lambda each: self._kill(each.broker),
@@ -143,6 +147,7 @@ class Cluster:
             ARRIVE: self._arrive,
             LOSE: self._lose,
             LOAD: lambda each: self.running(each.broker).coordinator.do_task(),
+            ANNOUNCE: lambda each: self.running(each.broker).announce_isrs(),
         }
         self.admin.create_top_level()
 
@@ -280,13 +285,16 @@ class Cluster:
         self.controller().controller.put(ReplicaLeaderElection(partitions))
 
     def _alter_isr(self, given: ClusterInput, *, joins: bool) -> None:
-        """The leader of partition 0 asks for another ISR: `sender` falls behind or catches up."""
+        """The leader of partition 0 wants another ISR: `sender` falls behind or catches up."""
         leader, follower = self.running(given.broker), given.sender
         of = TopicPartition(self.topics[given.topic].name, 0)
         isr = leader.replicas.hosted[of].isr
         # Scala's small sets keep the order.
         isr = (*isr, follower) if joins else tuple(each for each in isr if each != follower)
-        self.controller().controller.put(leader.alter_isr(of, isr))
+        if self.older:
+            leader.write_isr(of, isr)
+        else:
+            self.controller().controller.put(leader.alter_isr(of, isr))
 
     def _commit(self, given: ClusterInput) -> None:
         self.running(given.broker).coordinator.commit(GROUPS, self.consumed)

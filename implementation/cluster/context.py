@@ -58,9 +58,13 @@ class ControllerContext:
 
     Wherever Kafka iterates a set or a map without an order, these methods return what is in it in
     the order of partitions, and of brokers.
+
+    Args:
+        older: whether the controller does what Kafka 2.4 does.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, older: bool = False) -> None:
+        self.older = older
         self.epoch = 0
         self.epoch_version = 0
         self.live: dict[int, int] = {}  # by broker, its epoch
@@ -136,15 +140,23 @@ class ControllerContext:
 
     def reset(self) -> None:
         """Forget everything (ControllerContext.scala:273)."""
-        self.__init__()  # type: ignore[misc]
+        self.__init__(older=self.older)  # type: ignore[misc]
 
     def remove_topic(self, topic: str) -> None:
         """Forget a topic, but not the phases of its partitions (ControllerContext.scala:289)."""
-        self.to_be_deleted.discard(topic)
-        self.deletion_started.discard(topic)
+        if not self.older:
+            self.not_to_be_deleted(topic)
         self.all_topics.discard(topic)
         for partition in self.assignments.pop(topic, ()):
             self.leadership.pop(TopicPartition(topic, partition), None)
+
+    def not_to_be_deleted(self, topic: str) -> None:
+        """Its deletion is over.
+
+        ControllerContext.scala:295; TopicDeletionManager.scala:246 at tag 2.4.1.
+        """
+        self.to_be_deleted.discard(topic)
+        self.deletion_started.discard(topic)
 
     def replica_phase(self, replica: PartitionAndReplica) -> ReplicaPhase:
         """The phase of a replica (ControllerContext.scala:384).

@@ -46,6 +46,7 @@ class Controller(Elected):
         channels: to the brokers.
         metadata: which UpdateMetadata it sends.
         unclean: `unclean.leader.election.enable`.
+        older: whether it does what Kafka 2.4 does.
     """
 
     def __init__(  # noqa: PLR0913 - these are the parts of a broker that a controller uses
@@ -57,8 +58,9 @@ class Controller(Elected):
         *,
         metadata: Metadata = Metadata.ALL,
         unclean: bool = False,
+        older: bool = False,
     ) -> None:
-        super().__init__(broker, access, register, channels)
+        super().__init__(broker, access, register, channels, older=older)
 
         # The controller and its two state machines have a batch each (KafkaController.scala:101).
         def batch() -> RequestBatch:
@@ -80,6 +82,7 @@ class Controller(Elected):
             events.BROKER_CHANGE: self._if_active(self._process_broker_change),
             events.TOPIC_CHANGE: self._if_active(self._process_topic_change),
             events.TOPIC_DELETION: self._if_active(self._process_topic_deletion),
+            events.ISR_CHANGE: self._if_active(self._process_isr_change),
         }
 
     def _if_active(self, action: Callable[[], None]) -> Callable[[], None]:
@@ -105,6 +108,8 @@ class Controller(Elected):
         """
         context = self.context
         self._handles_children = True
+        if context.older:
+            self._delete_isr_changes(self.access.isr_changes(self._children_changed))
         self._read_context()
         deletions = self.access.deletions(self._children_changed)
         ineligible = [each for each in context.all_topics if self._has_dead_replica(each)]
@@ -171,7 +176,9 @@ class Controller(Elected):
         context = self.context
         context.add_live(brokers)
         self._send_metadata([each for each in context.live if each not in brokers], ())
-        self._send_metadata(brokers, context.with_leaders())
+        # 2.4.1 has topics that are to be deleted, too: KafkaController.scala:418.
+        known = sorted(context.leadership) if context.older else context.with_leaders()
+        self._send_metadata(brokers, known)
         replicas = context.replicas_on(brokers)
         self.replica_machine.change(replicas, ReplicaPhase.ONLINE)
         self.partition_machine.trigger_online()
@@ -305,6 +312,21 @@ class Controller(Elected):
         self._read_leadership(result.finished)
         self._send_metadata_to_all(states)
         return results
+
+    def _process_isr_change(self) -> None:
+        """Read the ISRs that leaders have written (KafkaController.scala:1711, 2.4.1)."""
+        changes = self.access.isr_changes(self._children_changed)
+        try:
+            partitions = sorted({each for of in changes.values() for each in of})
+            if partitions:
+                self._read_leadership(partitions)
+                self._send_metadata_to_all(partitions)
+        finally:
+            self._delete_isr_changes(changes)
+
+    def _delete_isr_changes(self, paths: Iterable[str]) -> None:
+        for path in paths:
+            self.access.delete(path, self.context.epoch_version)
 
     # Metadata.
 

@@ -77,9 +77,15 @@ class TopicDeletion:
             ControllerMovedError: another controller has been elected.
             MissingError: a replica has no phase.
         """
+        topics = sorted(self._context.to_be_deleted)
+        # 2.4.1 goes on with each topic before it looks at the next. TopicDeletionManager.scala:334
+        for each in [[topic] for topic in topics] if self._context.older else [topics]:
+            self._resume(each)
+
+    def _resume(self, topics: list[str]) -> None:
         retried: list[str] = []
         begun: list[str] = []
-        for topic in sorted(self._context.to_be_deleted):
+        for topic in topics:
             self._look_at(topic, retried, begun)
         ineligible = ReplicaPhase.DELETION_INELIGIBLE
         failed = [
@@ -107,6 +113,8 @@ class TopicDeletion:
         context = self._context
         deleted = context.replicas_in(topic, ReplicaPhase.DELETION_SUCCESSFUL)
         self._replicas.change(deleted, ReplicaPhase.NON_EXISTENT)
+        if context.older:
+            context.not_to_be_deleted(topic)
         version = context.epoch_version
         self.access.delete_recursively(nodes.topic_path(topic), version)
         self.access.delete(nodes.topic_config_path(topic), version)

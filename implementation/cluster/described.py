@@ -46,11 +46,17 @@ class Describer:
     Args:
         topics: by number, their names.
         registrations: by broker, the epochs of its registrations.
+        older: whether leaders write ISRs, as in Kafka 2.4.
     """
 
     def __init__(
-        self, topics: Sequence[str], registrations: Callable[[int], Sequence[int]]
+        self,
+        topics: Sequence[str],
+        registrations: Callable[[int], Sequence[int]],
+        *,
+        older: bool = False,
     ) -> None:
+        self.older = older
         self.names = tuple(topics)
         self.numbers = {name: number for number, name in enumerate(topics)}
         self._registrations = registrations
@@ -80,7 +86,8 @@ class Describer:
         number = self.numbers[of.topic]
         if isinstance(said, StopState):
             return TopicRequest(number, leader_epoch=said.leader_epoch, delete=said.delete)
-        leader, leader_epoch, isr, version, _ = said.state
+        leader, leader_epoch, isr, version, controller_epoch = said.state
         if kind is UpdateMetadataRequest:
             return TopicRequest(number, leader, leader_epoch)
-        return TopicRequest(number, leader, leader_epoch, isr, version)
+        written = controller_epoch if self.older else 0
+        return TopicRequest(number, leader, leader_epoch, isr, version, controller_epoch=written)

@@ -19,6 +19,7 @@ _CHILD_EVENTS = {
     nodes.BROKER_IDS: Event(events.BROKER_CHANGE),
     nodes.TOPICS: Event(events.TOPIC_CHANGE),
     nodes.DELETE_TOPICS: Event(events.TOPIC_DELETION),
+    nodes.ISR_CHANGES: Event(events.ISR_CHANGE),
 }
 
 
@@ -30,15 +31,22 @@ class Elected:
         access: to the store, with the session of the broker.
         register: registers the broker again, in a new session.
         channels: to the brokers.
+        older: whether it does what Kafka 2.4 does.
     """
 
     def __init__(
-        self, broker: int, access: Access, register: Callable[[], None], channels: Channels
+        self,
+        broker: int,
+        access: Access,
+        register: Callable[[], None],
+        channels: Channels,
+        *,
+        older: bool,
     ) -> None:
         self.broker = broker
         self.access = access
         self.channels = channels
-        self.context = ControllerContext()
+        self.context = ControllerContext(older=older)
         self.queue: deque[ControllerEvent] = deque()
         self.claiming: tuple[int, int] | None = None  # the epoch that an election has read
         self.active = False

@@ -15,6 +15,7 @@ REGISTER: Final = "RegisterBrokerAndReelect"
 BROKER_CHANGE: Final = "BrokerChange"
 TOPIC_CHANGE: Final = "TopicChange"
 TOPIC_DELETION: Final = "TopicDeletion"
+ISR_CHANGE: Final = "IsrChangeNotification"
 
 # Errors of AlterIsr.
 NONE: Final = ""

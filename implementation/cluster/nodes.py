@@ -11,12 +11,14 @@ CONTROLLER_EPOCH: Final = "/controller_epoch"
 BROKER_IDS: Final = "/brokers/ids"
 TOPICS: Final = "/brokers/topics"
 DELETE_TOPICS: Final = "/admin/delete_topics"
+ISR_CHANGES: Final = "/isr_change_notification"
 TOPIC_CONFIGS: Final = "/config/topics"
 # Those of PersistentZkPaths that are used here: each broker creates them (ZkData.scala:933).
 TOP_LEVEL: Final = (
     *("/brokers", BROKER_IDS, TOPICS),
     *("/admin", DELETE_TOPICS),
     *("/config", TOPIC_CONFIGS),
+    ISR_CHANGES,
 )
 
 
@@ -162,6 +164,21 @@ def state_of(data: bytes, version: int) -> LeaderAndIsr:
         version,
         _whole(found["controller_epoch"]),
     )
+
+
+def isr_change_path(number: int) -> str:
+    """A node that announces ISRs (ZkData.scala:469)."""
+    return f"{ISR_CHANGES}/isr_change_{number:010}"
+
+
+def isr_change_data(partitions: Iterable[TopicPartition]) -> bytes:
+    """The data of such a node (ZkData.scala:471)."""
+    return _json({"version": 1, "partitions": [each._asdict() for each in partitions]})
+
+
+def isr_change_of(data: bytes) -> list[TopicPartition]:
+    """The partitions in it (ZkData.scala:475)."""
+    return [TopicPartition(**each) for each in json.loads(data)["partitions"]]
 
 
 def topic_config_data(config: Mapping[str, str]) -> bytes:

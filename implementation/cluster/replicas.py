@@ -22,6 +22,7 @@ class HostedPartition:
         fetches: whether the broker fetches from the leader.
         isr: that a leader knows.
         proposed: the in-sync replicas that the leader has asked for, or None.
+        controller_epoch: of the controller that has elected the leader.
     """
 
     leader: int | None = None
@@ -30,11 +31,13 @@ class HostedPartition:
     isr: tuple[int, ...] = ()
     version: int = 0
     proposed: LeaderAndIsr | None = None
+    controller_epoch: int = 0
 
     def take(self, state: LeaderAndIsr, isr: tuple[int, ...]) -> None:
         """Take over what LeaderAndIsr says (Partition.scala:558, 642)."""
         self.leader_epoch = state.leader_epoch
         self.version = state.version
+        self.controller_epoch = state.controller_epoch
         self.isr = isr
         self.proposed = None
 

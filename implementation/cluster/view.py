@@ -5,6 +5,7 @@ The records have the fields of that state which an implementation has too, in th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from groupcheck.implementation.cluster.broker import Broker
@@ -103,6 +104,7 @@ class BrokerView(NamedTuple):
     replicas: tuple[ReplicaView, ...]
     leaders: tuple[int, ...]
     coordinator: CoordinatorView
+    changed: tuple[int, ...] = ()
 
 
 class ClusterView(NamedTuple):
@@ -139,7 +141,12 @@ def _nodes(cluster: Cluster) -> Nodes:
         tuple(name in topics for name in describer.names),
         tuple(None if state is None else partition_of(state) for state in states),
         tuple(name in deletions for name in describer.names),
+        tuple(_numbers(describer, each) for each in access.isr_changes().values()),
     )
+
+
+def _numbers(describer: Describer, of: Iterable[TopicPartition]) -> tuple[int, ...]:
+    return tuple(sorted(describer.numbers[each.topic] for each in of))
 
 
 def _broker(cluster: Cluster, number: int, machine: Machine) -> BrokerView:
@@ -164,10 +171,12 @@ def _broker(cluster: Cluster, number: int, machine: Machine) -> BrokerView:
         stuck=controller.replica_machine.stuck,
         controller_epoch=broker.controller_epoch,
         replicas=tuple(
-            _replica(hosted.get(each), number, log=each in machine.logs) for each in partitions
+            _replica(cluster, hosted.get(each), number, log=each in machine.logs)
+            for each in partitions
         ),
         leaders=tuple(broker.leaders.get(each, NOBODY) for each in partitions),
         coordinator=_coordinator(broker.coordinator, cluster.consumed),
+        changed=_numbers(describer, broker.changed),
     )
 
 
@@ -227,7 +236,9 @@ def _topic(
     )
 
 
-def _replica(hosted: HostedPartition | None, broker: int, *, log: bool) -> ReplicaView:
+def _replica(
+    cluster: Cluster, hosted: HostedPartition | None, broker: int, *, log: bool
+) -> ReplicaView:
     if hosted is None:
         return ReplicaView(log)
     if hosted.leader is None:
@@ -237,7 +248,16 @@ def _replica(hosted: HostedPartition | None, broker: int, *, log: bool) -> Repli
     else:
         role = FOLLOWER if hosted.fetches else STOPPED
     pending = hosted.proposed is not None
-    return ReplicaView(log, role, hosted.leader_epoch, hosted.isr, hosted.version, pending)
+    writes = cluster.older and role == LEADER
+    return ReplicaView(
+        log,
+        role,
+        hosted.leader_epoch,
+        hosted.isr,
+        hosted.version,
+        pending,
+        hosted.controller_epoch if writes else 0,
+    )
 
 
 def _coordinator(coordinator: GroupCoordinator, consumed: TopicPartition) -> CoordinatorView:

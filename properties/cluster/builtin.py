@@ -15,6 +15,7 @@ from groupcheck.model.brokers import (
     START,
     ClusterInput,
 )
+from groupcheck.model.cluster.sources import OLDER
 from groupcheck.model.cluster.state import Settings
 from groupcheck.properties.cluster.compare import View
 
@@ -33,7 +34,7 @@ class BuiltinCluster:
             for number, replicas in enumerate(settings.topics)
         ]
         metadata = Metadata.OF_PARTITIONS if settings.groups else Metadata.NONE
-        options = Options(unclean=settings.unclean, metadata=metadata)
+        options = Options(settings.unclean, metadata, older=settings.version == OLDER)
         self.cluster = Cluster(store or EmbeddedStore(), settings.brokers, topics, options)
         if settings.running:
             self._settle(settings)

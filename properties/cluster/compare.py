@@ -67,6 +67,7 @@ def _broker(broker: Broker) -> View:
         broker.replicas,
         broker.leaders,
         broker.coordinator,
+        broker.changed,
     )
 
 

@@ -67,7 +67,8 @@ LARGER = {
         elects=True,
     ),
 }
-ALL = instances() | {name: Brokers(settings) for name, settings in LARGER.items()}
+OLDER_TOO = {f"{name}-2.4": each._replace(version="2.4") for name, each in LARGER.items()}
+ALL = instances() | {name: Brokers(each) for name, each in (LARGER | OLDER_TOO).items()}
 STEPS = 150
 SLOW_STEPS = 200_000 // len(ALL) + 1
 SEED = 27
