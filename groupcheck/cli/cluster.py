@@ -35,6 +35,7 @@ HELP = "check what a cluster of brokers promises: a real one, or the rules of Ka
 CLUSTERS: Final = """\
 CLUSTER, for verify, is what is started for the run, and removed after it:
   kafka-cluster:2.7       ZooKeeper and three brokers of Apache Kafka 2.7
+  kafka-cluster:2.4       the same, of Apache Kafka 2.4
   kafka-cluster:4.1       three brokers of Apache Kafka 4.1 that are the
                           controllers, too (KRaft)
 
@@ -120,7 +121,7 @@ def _explore(options: argparse.Namespace) -> int:
 
 def _verify(options: argparse.Namespace) -> int:
     from groupcheck.properties.brokers.definition import to_stderr
-    from groupcheck.properties.cluster.real.processes import release_of
+    from groupcheck.properties.cluster.real.processes import RULES_OF, release_of
     from groupcheck.properties.cluster.real.sequence_file import (
         MalformedSequenceError,
         read_sequence,
@@ -141,7 +142,8 @@ def _verify(options: argparse.Namespace) -> int:
         _running(release, InterruptedWait(check)) as cluster,
     ):
         to_stderr(f"a cluster of {release.title} runs")
-        oracle = _oracle() if zookeeper else None
+        rules = RULES_OF[release.minor]
+        oracle = _oracle(rules) if rules else None
         verified = _verified(options, cluster, only, oracle)
     seed = options.seed if only is None else None
     result = ClusterRun(
@@ -176,14 +178,21 @@ def _running(release: Release, interrupted: Event) -> Iterator[RealCluster]:
         cluster.stop()
 
 
-def _oracle() -> Oracle:
-    """What the specification allows."""
+def _oracle(version: str) -> Oracle:
+    """What the specification allows, with the rules of a version."""
     from groupcheck.model.cluster.state import Settings
     from groupcheck.properties.cluster.real.actions import ASSIGNMENTS
     from groupcheck.properties.cluster.settled import TooManyStatesError, allowed
 
     settings = Settings(
-        brokers=3, topics=ASSIGNMENTS, faults=99, requests=99, moves=True, isr=True, elects=True
+        brokers=3,
+        topics=ASSIGNMENTS,
+        faults=99,
+        requests=99,
+        moves=True,
+        isr=True,
+        elects=True,
+        version=version,
     )
 
     def oracle(inputs: Sequence[ClusterInput]) -> Collection[Nodes] | None:

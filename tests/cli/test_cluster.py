@@ -26,7 +26,10 @@ PATIENCE_S = 60
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("nothing",), f"unknown cluster 'nothing'; known: {NAME}, kafka-cluster:4.1"),
+        (
+            ("nothing",),
+            f"unknown cluster 'nothing'; known: {NAME}, kafka-cluster:2.4, kafka-cluster:4.1",
+        ),
         ((NAME, "--sequence", "missing"), "cannot read missing: No such file or directory"),
         ((NAME, "--sequences", "0"), "--sequences"),
         ((NAME, "--seed", "-1"), "--seed"),
@@ -118,3 +121,19 @@ def _processes(folder: Path) -> list[int]:
         except OSError:  # it has ended
             continue
     return found
+
+
+def test_explore_uses_the_rules_of_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["cluster", "explore", "groups", "--profile", "2.4"]) == 0
+    out = capsys.readouterr().out
+    assert "groups-2.4: 2 brokers, 1 topic, 1 fault, 1 request, as Kafka 2.4 with ZooKeeper" in out
+
+
+@pytest.mark.parametrize(
+    ("profile", "message"),
+    [("3.9", "no rules of Kafka 3.9; known: 2.4, 2.7"), ("2.4", "no instance 'creation-2.4'")],
+)
+def test_rules_that_are_not_there_are_one_line(
+    error: Callable[..., str], profile: str, message: str
+) -> None:
+    assert message in error("cluster", "explore", "creation", "--profile", profile)

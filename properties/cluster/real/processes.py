@@ -47,12 +47,14 @@ from groupcheck.properties.cluster.real.zookeeper import ZooKeeper, is_ready
 from groupcheck.properties.ports.connection import raise_if_interrupted
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 
-CLUSTERS: Final = ("2.7", "4.1")  # the minor versions of Kafka that clusters are started of
 START_S: Final = 60.0  # of one process
 # By whether there is ZooKeeper. With it and three brokers it takes about 900; three brokers of 4.1
 # take about 700 after some minutes.
 MEMORY_MB: Final = {True: 1_200, False: 1_000}
 MEMORY: Final = Path("/proc/meminfo")
+# The minor versions of Kafka that clusters are started of, and the versions of the specification's
+# rules for them; there are none without ZooKeeper.
+RULES_OF: Final = {"2.7": "2.7", "2.4": "2.4", "4.1": ""}
 # Longer than any pause: only the driver ends sessions, so that their ends can be counted.
 SESSION_MS: Final = 120_000
 
@@ -354,7 +356,7 @@ def release_of(name: str) -> Release:
         PortUnavailableError: there is no such cluster.
     """
     releases = {each.minor: each for each in RELEASES}
-    known = {f"kafka-cluster:{minor}": releases[minor] for minor in CLUSTERS}
+    known = {f"kafka-cluster:{minor}": releases[minor] for minor in RULES_OF}
     if name not in known:
         msg = f"unknown cluster {name!r}; known: {', '.join(known)}"
         raise PortUnavailableError(msg)
