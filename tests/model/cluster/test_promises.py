@@ -65,6 +65,7 @@ RARE: Final = {
     "coordinator/already-loading",
     "deletion/unknown-replica",
     "environment/commit",
+    "event/isr-change-ignored",
     "event/preferred-leader-ignored",
     "offsets/forgotten",
     "partition/exists",
