@@ -39,7 +39,7 @@ CLUSTER, for verify, is what is started for the run, and removed after it:
   kafka-cluster:4.1       three brokers of Apache Kafka 4.1 that are the
                           controllers, too (KRaft)
 
-They need Java (8 or later for 2.7, 17 or later for 4.1), Maven (mvn) to
+They need Java (8 or later, 17 or later for 4.1), Maven (mvn) to
 download the jars once, and the packages of groupcheck[wire,cluster].
 
 INSTANCE, for explore, is a model instance; docs/cluster.md lists them.
