@@ -20,7 +20,7 @@ from groupcheck.properties.cluster.real.processes import release_of, started
 from groupcheck.properties.ports.port import PortUnavailableError
 from support.needs import needs_broker
 
-NAME, QUORUM = "kafka-cluster:2.7", "kafka-cluster:4.1"
+NAME, OLDER, QUORUM = "kafka-cluster:2.7", "kafka-cluster:2.4", "kafka-cluster:4.1"
 TITLE = "a cluster of 3 brokers of Apache Kafka 2.7.2"
 BOUND_S = 30
 
