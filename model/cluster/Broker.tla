@@ -50,7 +50,8 @@ BecomeLeaderOrFollower(s, b, x) ==
       r == s.brokers[b].replicas[t]
       became == [log |-> TRUE, role |-> IF x.leader = b THEN "leader" ELSE "follower",
                  leaderEpoch |-> x.leaderEpoch, isr |-> IF x.leader = b THEN x.isr ELSE <<>>,
-                 version |-> x.version, pending |-> FALSE]
+                 version |-> x.version, pending |-> FALSE,
+                 assigned |-> IF x.leader = b THEN x.replicas ELSE <<>>]
       rule == IF x.leader = b THEN "leader-and-isr/leader" ELSE "leader-and-isr/follower"
       u == [Apply(s, rule) EXCEPT !.brokers[b].replicas[t] = became]
       coordinates == Groups /\ t = GroupTopic

@@ -18,7 +18,8 @@ AnyIs(s, t, phase)   == InState(s, t, phase) # {}                               
 \* CC:289. The states of its partition and replicas stay, and whether it is ineligible.
 RemoveTopic(s, t) ==
   [s EXCEPT !.brokers[s.self].controller.topics[t] =
-     [@ EXCEPT !.known = FALSE, !.assigned = <<>>, !.leadership = None,
+     [@ EXCEPT !.known = FALSE, !.assigned = <<>>, !.adding = <<>>, !.removing = <<>>,
+               !.leadership = None,
                !.queued = FALSE, !.started = FALSE]]
 
 \* TDM:170
@@ -108,8 +109,9 @@ CompleteReplicaDeletion(s, replicas) ==
 InitDeletions(s) ==
   LET offline == {t \in Numbers : /\ Known(s, t).known
                                   /\ \E r \in ReplicasOf(s, {t}) : ~IsLive(s, r[2])}
+      moving == {t \in Numbers : Known(s, t).reassigned}                               \* KC:965
       deletions == {t \in Numbers : s.nodes.deletions[t]}
   IN Fold(SetIneligible, Fold(SetQueued, s, Ascending(deletions)),
-          Ascending(offline \cap deletions))
+          Ascending((offline \cup moving) \cap deletions))
 
 =============================================================================

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from groupcheck.model.brokers import Assignment
 from groupcheck.model.cluster.machines import check_epoch, move_partitions, move_replicas
 from groupcheck.model.cluster.sources import TDM, at
 from groupcheck.model.cluster.state import PartitionPhase, ReplicaPhase
@@ -46,7 +47,8 @@ def _started(step: ClusterStep, about: About) -> bool:
 
 def forget_topic(step: ClusterStep, topic: int) -> None:
     """Forget a topic, but not the phases of its partition and replicas: `removeTopic`."""
-    step.set_topic(topic, known=False, assigned=(), leadership=None, queued=False, started=False)
+    step.set_topic(topic, known=False, leadership=None, queued=False, started=False)
+    step.set_topic(topic, assigned=(), adding=(), removing=())
 
 
 def delete_request(step: ClusterStep, topic: int) -> None:
@@ -65,6 +67,7 @@ def _complete(step: ClusterStep, about: About) -> None:
     step.node_at("partitions", topic, None)
     if step.state.nodes.topics[topic]:
         step.node_at("topics", topic, value=False)
+        step.node_at("assignments", topic, Assignment())
         fire_children(step, "watches_topics")
     delete_request(step, topic)
     forget_topic(step, topic)
@@ -127,7 +130,7 @@ ELIGIBLE: Final = table(
     "deletion",
     rule(
         "deletion/halted",
-        "a replica is not live, or could not be deleted",
+        "a replica is not live or could not be deleted, or the topic is being reassigned",
         at(TDM, 224),
         QUEUED,
         _NOT_STARTED,
@@ -193,7 +196,7 @@ INELIGIBLE: Final = single(
     "deletion-halt",
     "deletion",
     "deletion/halt",
-    "a replica cannot be deleted now",
+    "a replica cannot be deleted now, or the topic is being reassigned",
     at(TDM, 172),
     QUEUED,
     does("mark it ineligible", lambda s, about: s.set_topic(about.topic, ineligible=True)),
@@ -202,7 +205,7 @@ RESUMED: Final = single(
     "deletion-resume",
     "deletion",
     "deletion/resume",
-    "a broker with a replica of the topic has returned",
+    "a broker with a replica of the topic has returned, or its reassignment has ended",
     at(TDM, 138),
     QUEUED,
     does("mark it eligible again", lambda s, about: s.set_topic(about.topic, ineligible=False)),

@@ -7,6 +7,7 @@ from typing import Final
 from groupcheck.model.brokers import NO_EPOCH, NO_LEADER, NOBODY
 from groupcheck.model.cluster.deletion import resume_deletions
 from groupcheck.model.cluster.machines import elect_offline, move_replicas
+from groupcheck.model.cluster.reassignment import resume as resume_reassignments
 from groupcheck.model.cluster.sources import KC, KS, ZK, at
 from groupcheck.model.cluster.state import (
     Controller,
@@ -161,6 +162,7 @@ def _fail_over(step: ClusterStep, _given: object) -> None:
     move_replicas(step, [each for each in every if not step.is_live(each[1])], ReplicaPhase.OFFLINE)
     _read_partitions(step)
     elect_offline(step)
+    resume_reassignments(step)
     resume_deletions(step)
 
 
@@ -168,7 +170,8 @@ def _read(step: ClusterStep, number: int, live: tuple[int, ...]) -> Topic:
     """What a new controller knows of a topic: `initializeControllerContext`."""
     nodes = step.state.nodes
     exists, queued = nodes.topics[number], nodes.deletions[number]
-    assigned = step.settings.topics[number] if exists else ()
+    assigned, adding, removing = nodes.assignments[number]
+    reassigned = bool(adding or removing)
     dead = any(not live[broker - 1] for broker in assigned)
     replicas = tuple(
         ReplicaPhase.NON_EXISTENT
@@ -186,7 +189,10 @@ def _read(step: ClusterStep, number: int, live: tuple[int, ...]) -> Topic:
         replicas,
         queued,
         started=False,
-        ineligible=dead and queued,
+        ineligible=(dead or reassigned) and queued,
+        adding=adding,
+        removing=removing,
+        reassigned=reassigned,
     )
 
 
@@ -226,7 +232,7 @@ CLAIM: Final = table(
         _DONE,
         does(
             "watch and read the nodes; mark live and dead replicas, elect leaders for partitions "
-            "without a live one, and go on with deletions",
+            "without a live one, and go on with reassignments and deletions",
             _fail_over,
         ),
     ),
@@ -238,6 +244,29 @@ CLAIM: Final = table(
         tries("watch /controller", RESIGNATION),
     ),
 )
+
+
+
+def _trigger_move(step: ClusterStep, _given: object) -> None:
+    resign(step)
+    step.node(controller=NOBODY)
+    fire_controller(step, "Reelect")
+
+
+FAILED: Final = single(
+    "failover-failed",
+    "election",
+    "election/failed",
+    "an exception ends the failover",
+    at(KC, 1526, 1412),
+    does("resign, and delete /controller", _trigger_move),
+)
+
+
+def failed(step: ClusterStep) -> None:
+    """An exception other than ControllerMovedException ends a failover: `triggerControllerMove`."""
+    decide(step, FAILED, None)
+
 
 # Controller events of elections
 
@@ -314,4 +343,4 @@ def moved(step: ClusterStep) -> None:
     decide(step, MOVED, None)
 
 
-PARTS: Final = (START, RENEW, RESIGNATION, ELECTION, CLAIM, *EVENTS.values(), MOVED)
+PARTS: Final = (START, RENEW, RESIGNATION, ELECTION, CLAIM, FAILED, *EVENTS.values(), MOVED)

@@ -40,8 +40,8 @@ _FOLDERS: Final = {
 }
 
 
-def at(file: str, line: int) -> Sources:
-    """The line at which Kafka states something."""
+def at(file: str, line: int, older: int | None = None) -> Sources:  # noqa: ARG001
+    """The line at which Kafka states something; `older` is that line in 2.4.1."""
     return {VERSION: f"{file}:{line}"}
 
 

@@ -245,7 +245,12 @@ def add_leader_and_isr(step: ClusterStep, brokers: Iterable[int], topic: int) ->
     """Send the leader and the ISR that the controller knows, and UpdateMetadata to all."""
     partition = existing(step.topic(topic).leadership)
     request = TopicRequest(
-        topic, partition.leader, partition.leader_epoch, partition.isr, partition.version
+        topic,
+        partition.leader,
+        partition.leader_epoch,
+        partition.isr,
+        partition.version,
+        replicas=step.topic(topic).assigned,
     )
     for number in brokers:
         step.batch.leaders.setdefault(number, {})[topic] = request
@@ -323,11 +328,13 @@ class About(NamedTuple):
         topic: its number.
         broker: of a replica.
         preferred: whether only the preferred replica can become the leader.
+        reassigned: whether the replicas were reassigned, so that no other one can.
     """
 
     topic: int = -1
     broker: int = 0
     preferred: bool = False
+    reassigned: bool = False
 
 
 Subject = Any
