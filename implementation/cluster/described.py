@@ -83,4 +83,4 @@ class Describer:
         leader, leader_epoch, isr, version, _ = said.state
         if kind is UpdateMetadataRequest:
             return TopicRequest(number, leader, leader_epoch)
-        return TopicRequest(number, leader, leader_epoch, isr, version)
+        return TopicRequest(number, leader, leader_epoch, isr, version, replicas=said.replicas)

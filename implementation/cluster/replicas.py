@@ -21,6 +21,7 @@ class HostedPartition:
         leader: as the broker has accepted it, or None.
         fetches: whether the broker fetches from the leader.
         isr: that a leader knows.
+        assigned: the replicas that a leader knows; others cannot join the ISR.
         proposed: the in-sync replicas that the leader has asked for, or None.
     """
 
@@ -30,6 +31,7 @@ class HostedPartition:
     isr: tuple[int, ...] = ()
     version: int = 0
     proposed: LeaderAndIsr | None = None
+    assigned: tuple[int, ...] = ()
 
     def take(self, state: LeaderAndIsr, isr: tuple[int, ...]) -> None:
         """Take over what LeaderAndIsr says (Partition.scala:558, 642)."""
@@ -86,9 +88,11 @@ class Replicas:
                     leaders.append(each)
                 hosted.take(state, state.isr)
                 hosted.leader, hosted.fetches = self._broker, False
+                hosted.assigned = replicas
             elif self._is_available(state.leader):
                 hosted.take(state, ())
                 hosted.leader, hosted.fetches = state.leader, True
+                hosted.assigned = ()
                 followers.append(each)
         return leaders, followers
 

@@ -66,6 +66,18 @@ LARGER = {
         isr=True,
         elects=True,
     ),
+    "many-reassigned": Settings(
+        brokers=3,
+        topics=((1, 2), (3,)),
+        created=2,
+        faults=8,
+        requests=12,
+        moves=True,
+        isr=True,
+        elects=True,
+        targets=((2, 3), (1, 2)),
+        cancels=True,
+    ),
 }
 ALL = instances() | {name: Brokers(settings) for name, settings in LARGER.items()}
 STEPS = 150
