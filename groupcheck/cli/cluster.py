@@ -156,11 +156,19 @@ def _running(release: Release, interrupted: Event) -> Iterator[RealCluster]:
 def _oracle() -> Oracle:
     """What the specification allows."""
     from groupcheck.model.cluster.state import Settings
-    from groupcheck.properties.cluster.real.actions import ASSIGNMENTS
+    from groupcheck.properties.cluster.real.actions import ASSIGNMENTS, TARGETS
     from groupcheck.properties.cluster.settled import TooManyStatesError, allowed
 
     settings = Settings(
-        brokers=3, topics=ASSIGNMENTS, faults=99, requests=99, moves=True, isr=True, elects=True
+        brokers=3,
+        topics=ASSIGNMENTS,
+        faults=99,
+        requests=99,
+        moves=True,
+        isr=True,
+        elects=True,
+        targets=TARGETS,
+        cancels=True,
     )
 
     def oracle(inputs: Sequence[ClusterInput]) -> Collection[Nodes] | None:

@@ -94,6 +94,17 @@ def deletions_end(view: ClusterView) -> Iterator[str]:
             yield f"the deletion of topic {number} does not end, and all its replicas work"
 
 
+def reassignments_end(view: ClusterView) -> Iterator[str]:
+    """A reassignment ends when all replicas work."""
+    if not view.has_controller:
+        return
+    for number, topic in enumerate(view.topics):
+        if topic is None or view.is_deleted(number) or not (topic.adding or topic.removing):
+            continue
+        if all(map(view.works, topic.replicas)):
+            yield f"the reassignment of topic {number} does not end, and all its replicas work"
+
+
 def metadata_agree(view: ClusterView) -> Iterator[str]:
     """The metadata of every broker agree with the nodes."""
     if not view.has_controller:
@@ -159,6 +170,7 @@ WHEN_SETTLED: Final[dict[str, Callable[[ClusterView], Iterator[str]]]] = {
     "leaders": topics_have_leaders,
     "isr": isrs_are_exact,
     "deletion": deletions_end,
+    "reassignment": reassignments_end,
     "metadata": metadata_agree,
     "coordinator": the_coordinator_answers,
     "offsets": committed_offsets_survive,
