@@ -179,7 +179,9 @@ def assignment_data(assignments: Mapping[int, ReplicaAssignment]) -> bytes:
                 for number, each in assignments.items()
                 if each.removing
             },
-            "partitions": {str(number): list(each.replicas) for number, each in assignments.items()},
+            "partitions": {
+                str(number): list(each.replicas) for number, each in assignments.items()
+            },
             "adding_replicas": {
                 str(number): list(each.adding)
                 for number, each in assignments.items()

@@ -37,7 +37,7 @@ class Reassignment:
         send_metadata: sends UpdateMetadata of partitions to all live brokers.
     """
 
-    def __init__(  # noqa: PLR0913 - these are the parts of a controller that take part
+    def __init__(  # noqa: PLR0913, PLR0917 - these are the parts of a controller that take part
         self,
         context: ControllerContext,
         access: Access,

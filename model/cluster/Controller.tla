@@ -124,9 +124,11 @@ OnControllerFailover(s, epoch) ==
   IN ResumeDeletions(ResumeReassignments(StartPartitions(StartReplicas(t)),
                                          LAMBDA a : TRUE))                             \* KC:265
 
-\* An exception other than ControllerMovedException ends the failover. KC:1467
+\* An exception other than ControllerMovedException ends the failover. It reads /controller, which
+\* sets the watch. KC:1467
 TriggerControllerMove(s) ==
-  DeleteController([Resign(Apply(s, "election/failed")) EXCEPT !.thrown = "nothing"])
+  DeleteController([Resign(Apply(s, "election/failed")) EXCEPT
+                      !.thrown = "nothing", !.brokers[s.self].watchesController = TRUE])
 
 \* Create /controller and raise /controller_epoch at once, if no other broker has. ZK:107
 Claim(s) ==

@@ -246,8 +246,8 @@ CLAIM: Final = table(
 )
 
 
-
 def _trigger_move(step: ClusterStep, _given: object) -> None:
+    step.become(watches_controller=True)  # it reads the node
     resign(step)
     step.node(controller=NOBODY)
     fire_controller(step, "Reelect")
@@ -259,7 +259,7 @@ FAILED: Final = single(
     "election/failed",
     "an exception ends the failover",
     at(KC, 1526, 1412),
-    does("resign, and delete /controller", _trigger_move),
+    does("watch and read /controller; resign, and delete it", _trigger_move),
 )
 
 

@@ -588,6 +588,9 @@ def move_partitions(
     """Move the partitions of topics to a phase, and send the requests.
 
     Args:
+        step: of the controller.
+        topics: the numbers of the topics.
+        target: the phase.
         strategy: `preferred` or `reassigned`, as `About` has them.
 
     Raises:

@@ -23,7 +23,7 @@ from groupcheck.model.cluster.step import (
     when,
     write,
 )
-from groupcheck.model.engine.rules import Table, decide, rule, single, table
+from groupcheck.model.engine.rules import decide, rule, single, table
 
 # Assignments
 

@@ -225,16 +225,21 @@ def _asked(settings: Settings, state: Cluster) -> Iterator[ClusterInput]:
                 yield ClusterInput(DELETE, topic=topic)
             if settings.elects and serving(state):
                 yield ClusterInput(ELECT, topic=topic)
-            if settings.targets[topic : topic + 1] not in ((), ((),)) and serving(state):
-                yield ClusterInput(REASSIGN, topic=topic)
-                if settings.cancels:
-                    yield ClusterInput(CANCEL, topic=topic)
         if settings.groups and len(nodes.topics) > requests.CONSUMED:
             numbers = range(1, len(state.brokers) + 1)
             yield from (ClusterInput(COMMIT, b) for b in numbers if _commits(state, b))
+        yield from _reassigned(settings, state)
     if settings.isr and serving(state):
         for broker, topic in product(range(1, len(state.brokers) + 1), range(len(nodes.topics))):
-            yield from _lags(settings, state, broker, topic)
+            yield from _lags(state, broker, topic)
+
+
+def _reassigned(settings: Settings, state: Cluster) -> Iterator[ClusterInput]:
+    for topic, target in enumerate(settings.targets):
+        if target and serving(state):
+            yield ClusterInput(REASSIGN, topic=topic)
+            if settings.cancels:
+                yield ClusterInput(CANCEL, topic=topic)
 
 
 def serving(state: Cluster) -> bool:
@@ -259,7 +264,7 @@ def _commits(state: Cluster, number: int) -> bool:
     )
 
 
-def _lags(settings: Settings, state: Cluster, number: int, topic: int) -> Iterator[ClusterInput]:
+def _lags(state: Cluster, number: int, topic: int) -> Iterator[ClusterInput]:
     """The followers of a leader that fall behind or catch up."""
     broker = state.broker(number)
     replica = broker.replicas[topic]
@@ -398,9 +403,7 @@ def _replica(assigned: tuple[int, ...], partition: Partition | None, number: int
 
 
 _BOTH: Final = (1, 2)
-MOVED: Final = Settings(
-    topics=((1,),), created=1, targets=((2,),), faults=0, requests=1, isr=True
-)
+MOVED: Final = Settings(topics=((1,),), created=1, targets=((2,),), faults=0, requests=1, isr=True)
 """A topic is reassigned from broker 1 to broker 2."""
 
 

@@ -35,7 +35,8 @@ class Event(NamedTuple):
     Args:
         name: `Startup`, `Reelect`, `ControllerChange`, `Expire`, `RegisterBrokerAndReelect`,
             `BrokerChange`, `TopicChange`, `TopicDeletion`, `ReplicaLeaderElection`,
-            `ApiPartitionReassignment`, `AlterIsrReceived` or `TopicDeletionStopReplicaResponseReceived`.
+            `ApiPartitionReassignment`, `AlterIsrReceived` or
+            `TopicDeletionStopReplicaResponseReceived`.
         broker: that has answered or asks; 0 in others.
         epoch: in AlterIsrReceived, the registration of that broker.
         topics: that it is about: those that were deleted, or the one of the request.
