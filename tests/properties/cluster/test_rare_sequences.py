@@ -214,8 +214,9 @@ def test_a_failover_fails_if_a_topic_is_reassigned_that_has_no_leader_and_no_liv
             brokers=3,
             topics=((1, 2), (3,)),
             running=False,
-            faults=1,
+            faults=2,
             requests=4,
+            moves=True,
             targets=((2, 3), (1, 2)),
         )
     )
