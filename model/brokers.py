@@ -47,6 +47,8 @@ MOVE: Final = "the node /controller is deleted"
 CREATE: Final = "a topic is created"
 DELETE: Final = "the deletion of a topic is requested"
 ELECT: Final = "the preferred leader of a topic is requested"
+REASSIGN: Final = "the reassignment of a topic is requested"
+CANCEL: Final = "the end of a reassignment is requested"
 SHRINK: Final = "a replica falls behind"
 EXPAND: Final = "a replica catches up"
 COMMIT: Final = "a group commits an offset of a topic"
@@ -60,7 +62,10 @@ LOSE: Final = "a request of a connection that has ended is lost"
 LOAD: Final = "a coordinator does its next task"
 ANNOUNCE: Final = "a broker announces the ISRs that it has written"
 
-ENVIRONMENT: Final = (START, KILL, EXPIRE, MOVE, CREATE, DELETE, ELECT, SHRINK, EXPAND, COMMIT)
+ENVIRONMENT: Final = (
+    *(START, KILL, EXPIRE, MOVE, CREATE, DELETE, ELECT, REASSIGN, CANCEL),
+    *(SHRINK, EXPAND, COMMIT),
+)
 
 
 class Partition(NamedTuple):
@@ -81,6 +86,21 @@ class Partition(NamedTuple):
     version: int
 
 
+class Assignment(NamedTuple):
+    """The data of the node `/brokers/topics/TOPIC`: the replicas of its partition.
+
+    Args:
+        replicas: in the order of the node; while they are reassigned, those to keep and to add
+            first, then those to remove.
+        adding: those of them that a reassignment adds.
+        removing: those of them that it removes.
+    """
+
+    replicas: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+
 class Nodes(NamedTuple):
     """The nodes of ZooKeeper.
 
@@ -93,6 +113,8 @@ class Nodes(NamedTuple):
         topics: by topic, whether `/brokers/topics/TOPIC` exists.
         partitions: by topic, the state of its partition, or None.
         deletions: by topic, whether `/admin/delete_topics/TOPIC` exists.
+        assignments: by topic, the data of `/brokers/topics/TOPIC`; without replicas if there is no
+            such node.
         announced: the topics in each node of `/isr_change_notification`, the oldest first; brokers
             of Kafka 2.7 create none.
     """
@@ -103,6 +125,7 @@ class Nodes(NamedTuple):
     topics: tuple[bool, ...]
     partitions: tuple[Partition | None, ...]
     deletions: tuple[bool, ...]
+    assignments: tuple[Assignment, ...]
     announced: tuple[tuple[int, ...], ...] = ()
 
 
@@ -122,6 +145,7 @@ class TopicRequest(NamedTuple):
         isr: in LeaderAndIsr.
         version: in LeaderAndIsr, of the node.
         delete: in StopReplica, whether to delete the replica.
+        replicas: in LeaderAndIsr, the assignment, with replicas to add and to remove.
         controller_epoch: in LeaderAndIsr to a leader that writes ISRs, that of the node.
     """
 
@@ -131,6 +155,7 @@ class TopicRequest(NamedTuple):
     isr: tuple[int, ...] = ()
     version: int = 0
     delete: bool = False
+    replicas: tuple[int, ...] = ()
     controller_epoch: int = 0
 
 

@@ -181,7 +181,7 @@ def _running(release: Release, interrupted: Event) -> Iterator[RealCluster]:
 def _oracle(version: str) -> Oracle:
     """What the specification allows, with the rules of a version."""
     from groupcheck.model.cluster.state import Settings
-    from groupcheck.properties.cluster.real.actions import ASSIGNMENTS
+    from groupcheck.properties.cluster.real.actions import ASSIGNMENTS, TARGETS
     from groupcheck.properties.cluster.settled import TooManyStatesError, allowed
 
     settings = Settings(
@@ -192,6 +192,8 @@ def _oracle(version: str) -> Oracle:
         moves=True,
         isr=True,
         elects=True,
+        targets=TARGETS,
+        cancels=True,
         version=version,
     )
 

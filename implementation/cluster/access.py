@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final, TypeVar
 
 from groupcheck.implementation.cluster import nodes
-from groupcheck.implementation.cluster.nodes import LeaderAndIsr, TopicPartition
+from groupcheck.implementation.cluster.nodes import (
+    LeaderAndIsr,
+    ReplicaAssignment,
+    TopicPartition,
+)
 from groupcheck.implementation.cluster.store import (
     BadVersionError,
     Check,
@@ -213,7 +217,7 @@ class Access:
         """The topics whose deletion is requested (KafkaZkClient.scala:791)."""
         return self.session.children(nodes.DELETE_TOPICS, watch)
 
-    def assignments(self, topics: Iterable[str]) -> dict[TopicPartition, tuple[int, ...]]:
+    def assignments(self, topics: Iterable[str]) -> dict[TopicPartition, ReplicaAssignment]:
         """The replicas of the partitions of topics (KafkaZkClient.scala:595)."""
         found = {}
         for topic in topics:
@@ -223,6 +227,22 @@ class Access:
             for partition, replicas in sorted((assigned or {}).items()):
                 found[TopicPartition(topic, partition)] = replicas
         return found
+
+    def set_assignments(
+        self, topic: str, assignments: Mapping[int, ReplicaAssignment], version: int
+    ) -> None:
+        """Write the replicas of the partitions of a topic (KafkaZkClient.scala:491).
+
+        Raises:
+            ControllerMovedError: see `fenced`.
+            NoNodeError: the topic does not exist.
+        """
+        data = nodes.assignment_data(assignments)
+        self.fenced(SetData(nodes.topic_path(topic), data), version)
+
+    def requested_reassignments(self) -> bool:
+        """Whether a tool has written reassignments to the store (KafkaZkClient.scala:884)."""
+        return self.session.exists(nodes.REASSIGN_PARTITIONS) is not None
 
     def state(self, of: TopicPartition) -> LeaderAndIsr | None:
         """The state of a partition (KafkaZkClient.scala:184)."""

@@ -11,13 +11,14 @@ from groupcheck.implementation.cluster.access import Access
 from groupcheck.implementation.cluster.broker import Broker, Options
 from groupcheck.implementation.cluster.coordinator import OFFSETS_TOPIC
 from groupcheck.implementation.cluster.described import Describer
-from groupcheck.implementation.cluster.events import ReplicaLeaderElection
+from groupcheck.implementation.cluster.events import PartitionReassignment, ReplicaLeaderElection
 from groupcheck.implementation.cluster.nodes import TopicPartition
 from groupcheck.implementation.cluster.requests import ControlRequest, StopReplicaRequest
 from groupcheck.implementation.cluster.store import Session, Store, create, delete
 from groupcheck.model.brokers import (
     ANNOUNCE,
     ARRIVE,
+    CANCEL,
     CLAIM,
     COMMIT,
     CREATE,
@@ -31,6 +32,7 @@ from groupcheck.model.brokers import (
     LOAD,
     LOSE,
     MOVE,
+    REASSIGN,
     RENEW,
     SHRINK,
     START,
@@ -52,10 +54,12 @@ class PlannedTopic(NamedTuple):
     Args:
         name: of the topic.
         replicas: by partition, its replicas.
+        target: to which partition 0 is reassigned.
     """
 
     name: str
     replicas: tuple[tuple[int, ...], ...]
+    target: tuple[int, ...] = ()
 
 
 class Orphan(NamedTuple):
@@ -137,6 +141,8 @@ class Cluster:
                 self.admin.session, nodes.deletion_path(self.topics[each.topic].name)
             ),
             ELECT: self._elect,
+            REASSIGN: lambda each: self._reassign(each, self.topics[each.topic].target),
+            CANCEL: lambda each: self._reassign(each, None),
             SHRINK: lambda each: self._alter_isr(each, joins=False),
             EXPAND: lambda each: self._alter_isr(each, joins=True),
             COMMIT: self._commit,
@@ -283,6 +289,10 @@ class Cluster:
             TopicPartition(topic.name, number) for number in range(len(topic.replicas))
         )
         self.controller().controller.put(ReplicaLeaderElection(partitions))
+
+    def _reassign(self, given: ClusterInput, target: tuple[int, ...] | None) -> None:
+        of = TopicPartition(self.topics[given.topic].name, 0)
+        self.controller().controller.put(PartitionReassignment({of: target}))
 
     def _alter_isr(self, given: ClusterInput, *, joins: bool) -> None:
         """The leader of partition 0 wants another ISR: `sender` falls behind or catches up."""

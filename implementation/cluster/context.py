@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 from enum import Enum
 from typing import Final, NamedTuple
 
-from groupcheck.implementation.cluster.nodes import LeaderAndIsr, TopicPartition
+from groupcheck.implementation.cluster.nodes import LeaderAndIsr, ReplicaAssignment, TopicPartition
 
 
 class ControllerError(Exception):
@@ -70,7 +70,8 @@ class ControllerContext:
         self.live: dict[int, int] = {}  # by broker, its epoch
         self.endpoints: dict[int, tuple[str, int]] = {}
         self.all_topics: set[str] = set()
-        self.assignments: dict[str, dict[int, tuple[int, ...]]] = {}
+        self.assignments: dict[str, dict[int, ReplicaAssignment]] = {}
+        self.being_reassigned: set[TopicPartition] = set()
         self.leadership: dict[TopicPartition, LeaderAndIsr] = {}
         self.partition_phases: dict[TopicPartition, PartitionPhase] = {}
         self.replica_phases: dict[PartitionAndReplica, ReplicaPhase] = {}
@@ -102,11 +103,15 @@ class ControllerContext:
 
     def replicas_of(self, of: TopicPartition) -> tuple[int, ...]:
         """The assigned replicas of a partition (ControllerContext.scala:129)."""
-        return self.assignments.get(of.topic, {}).get(of.partition, ())
+        return self.assignment(of).replicas
 
-    def assign(self, of: TopicPartition, replicas: tuple[int, ...]) -> None:
+    def assignment(self, of: TopicPartition) -> ReplicaAssignment:
+        """The replicas of a partition, with its reassignment (ControllerContext.scala:136)."""
+        return self.assignments.get(of.topic, {}).get(of.partition, ReplicaAssignment())
+
+    def assign(self, of: TopicPartition, assignment: ReplicaAssignment) -> None:
         """Set the assigned replicas of a partition (ControllerContext.scala:141)."""
-        self.assignments.setdefault(of.topic, {})[of.partition] = replicas
+        self.assignments.setdefault(of.topic, {})[of.partition] = assignment
 
     def all_partitions(self) -> list[TopicPartition]:
         """The partitions that have an assignment (ControllerContext.scala:161)."""

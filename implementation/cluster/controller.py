@@ -1,7 +1,7 @@
 """The controller of a cluster (KafkaController.scala at tag 2.7.2).
 
-It does what Kafka does without reassignments, preferred elections through the store, offline log
-directories and features.
+It does what Kafka does without reassignments and preferred elections through the store, offline
+log directories and features.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from groupcheck.implementation.cluster.events import (
     AlterIsrReceived,
     AlterIsrResults,
     ControllerEvent,
+    PartitionReassignment,
     ReplicaLeaderElection,
     StopReplicaResponseReceived,
 )
 from groupcheck.implementation.cluster.nodes import LeaderAndIsr, TopicPartition
 from groupcheck.implementation.cluster.partition_machine import PartitionStateMachine, Strategy
+from groupcheck.implementation.cluster.reassignment import Reassignment
 from groupcheck.implementation.cluster.replica_machine import ReplicaStateMachine
 from groupcheck.implementation.cluster.requests import StopReplicaRequest, StopReplicaResponse
 from groupcheck.implementation.cluster.store import StoreError
@@ -73,6 +75,9 @@ class Controller(Elected):
         )
         machines = (self.partition_machine, self.replica_machine)
         self._deletion = TopicDeletion(self.context, access, machines, self._send_metadata_to_all)
+        self._reassignment = Reassignment(
+            self.context, access, machines, self._deletion, self._batch, self._send_metadata_to_all
+        )
         self._simple: dict[str, Callable[[], None]] = {
             events.STARTUP: self._process_startup,
             events.REELECT: self._process_reelect,
@@ -90,9 +95,12 @@ class Controller(Elected):
 
     def _process(self, event: ControllerEvent) -> None:
         if isinstance(event, AlterIsrReceived):
-            event.answer(*self._alter_isr(event))
+            self._process_alter_isr(event)
         elif isinstance(event, ReplicaLeaderElection):
             self._process_election(event)
+        elif isinstance(event, PartitionReassignment):
+            if self.active:
+                self._reassignment.request(event.targets)
         elif isinstance(event, StopReplicaResponseReceived):
             self._process_stopped(event)
         else:
@@ -113,10 +121,12 @@ class Controller(Elected):
         self._read_context()
         deletions = self.access.deletions(self._children_changed)
         ineligible = [each for each in context.all_topics if self._has_dead_replica(each)]
+        ineligible += [each.topic for each in context.being_reassigned]
         self._deletion.init(deletions, ineligible)
         self._send_metadata(context.live, ())
         self.replica_machine.startup()
         self.partition_machine.startup()
+        self._reassignment.resume()
         self._deletion.resume()
 
     def _read_context(self) -> None:
@@ -124,8 +134,10 @@ class Controller(Elected):
         context = self.context
         context.set_live(self.access.brokers(self._children_changed))
         context.all_topics = set(self.access.topics(self._children_changed))
-        for each, replicas in self.access.assignments(sorted(context.all_topics)).items():
-            context.assign(each, replicas)
+        for each, assignment in self.access.assignments(sorted(context.all_topics)).items():
+            context.assign(each, assignment)
+            if assignment.changes:
+                context.being_reassigned.add(each)
         context.leadership.clear()
         self._read_leadership(context.all_partitions())
         for broker in context.live:
@@ -182,6 +194,7 @@ class Controller(Elected):
         replicas = context.replicas_on(brokers)
         self.replica_machine.change(replicas, ReplicaPhase.ONLINE)
         self.partition_machine.trigger_online()
+        self._reassignment.resume(brokers)
         self._deletion.resume_for({each.topic for each in replicas} & context.to_be_deleted)
 
     def _fail(self, brokers: Collection[int]) -> None:
@@ -211,8 +224,8 @@ class Controller(Elected):
         assignments = self.access.assignments(new)
         for topic in gone:
             context.remove_topic(topic)
-        for each, replicas in assignments.items():
-            context.assign(each, replicas)
+        for each, assignment in assignments.items():
+            context.assign(each, assignment)
         if assignments:
             self._create(list(assignments))
 
@@ -232,6 +245,9 @@ class Controller(Elected):
                 self.access.delete(nodes.deletion_path(topic), self.context.epoch_version)
         known = [topic for topic in topics if topic in self.context.all_topics]
         if known:
+            # No topic of these is queued yet, unless it was before: Kafka marks it too early.
+            reassigned = {each.topic for each in self.context.being_reassigned}
+            self._deletion.mark_ineligible(reassigned.intersection(known))
             self._deletion.enqueue(known)
 
     def _process_stopped(self, event: StopReplicaResponseReceived) -> None:
@@ -279,6 +295,14 @@ class Controller(Elected):
             if state.leader != context.replicas_of(each)[0]:
                 electable.append(each)
         self.partition_machine.change(electable, PartitionPhase.ONLINE, Strategy.PREFERRED)
+
+    def _process_alter_isr(self, event: AlterIsrReceived) -> None:
+        """Answer, and complete reassignments (KafkaController.scala:2238)."""
+        error, results = self._alter_isr(event)
+        event.answer(error, results)
+        for each, result in results.items():
+            if isinstance(result, LeaderAndIsr):
+                self._reassignment.complete_if_in_sync(each)
 
     def _alter_isr(self, event: AlterIsrReceived) -> tuple[str, AlterIsrResults]:
         """The error, or the results, of AlterIsr (KafkaController.scala:2251)."""

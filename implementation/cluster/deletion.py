@@ -58,7 +58,7 @@ class TopicDeletion:
         failed = [each for each in replicas if each.topic in self._context.to_be_deleted]
         if failed:
             self._replicas.change(failed, ReplicaPhase.DELETION_INELIGIBLE)
-            self._mark_ineligible({each.topic for each in failed})
+            self.mark_ineligible({each.topic for each in failed})
             self.resume()
 
     def complete(self, replicas: Iterable[PartitionAndReplica]) -> None:
@@ -67,7 +67,8 @@ class TopicDeletion:
         self._replicas.change(deleted, ReplicaPhase.DELETION_SUCCESSFUL)
         self.resume()
 
-    def _mark_ineligible(self, topics: Collection[str]) -> None:
+    def mark_ineligible(self, topics: Collection[str]) -> None:
+        """Halt deletions that are queued (TopicDeletionManager.scala:170)."""
         self._context.ineligible.update(self._context.to_be_deleted & set(topics))
 
     def resume(self) -> None:
@@ -148,4 +149,4 @@ class TopicDeletion:
         self._replicas.change(dead, ReplicaPhase.DELETION_INELIGIBLE)
         self._replicas.change(retried, ReplicaPhase.OFFLINE)
         self._replicas.change(retried, ReplicaPhase.DELETION_STARTED)
-        self._mark_ineligible({each.topic for each in dead})
+        self.mark_ineligible({each.topic for each in dead})

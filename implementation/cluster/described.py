@@ -90,4 +90,12 @@ class Describer:
         if kind is UpdateMetadataRequest:
             return TopicRequest(number, leader, leader_epoch)
         written = controller_epoch if self.older else 0
-        return TopicRequest(number, leader, leader_epoch, isr, version, controller_epoch=written)
+        return TopicRequest(
+            number,
+            leader,
+            leader_epoch,
+            isr,
+            version,
+            replicas=said.replicas,
+            controller_epoch=written,
+        )

@@ -51,6 +51,21 @@ class ReplicaLeaderElection(NamedTuple):
         return "ReplicaLeaderElection"
 
 
+class PartitionReassignment(NamedTuple):
+    """An operator asks for other replicas of partitions.
+
+    Args:
+        targets: by partition, its new replicas; None to cancel a reassignment.
+    """
+
+    targets: dict[TopicPartition, tuple[int, ...] | None]
+
+    @property
+    def name(self) -> str:
+        """Kafka's name."""
+        return "ApiPartitionReassignment"
+
+
 class AlterIsrReceived(NamedTuple):
     """A leader asks for other in-sync replicas.
 
@@ -87,4 +102,10 @@ class StopReplicaResponseReceived(NamedTuple):
         return "TopicDeletionStopReplicaResponseReceived"
 
 
-ControllerEvent = Event | ReplicaLeaderElection | AlterIsrReceived | StopReplicaResponseReceived
+ControllerEvent = (
+    Event
+    | ReplicaLeaderElection
+    | PartitionReassignment
+    | AlterIsrReceived
+    | StopReplicaResponseReceived
+)

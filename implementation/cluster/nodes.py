@@ -12,6 +12,7 @@ BROKER_IDS: Final = "/brokers/ids"
 TOPICS: Final = "/brokers/topics"
 DELETE_TOPICS: Final = "/admin/delete_topics"
 ISR_CHANGES: Final = "/isr_change_notification"
+REASSIGN_PARTITIONS: Final = "/admin/reassign_partitions"
 TOPIC_CONFIGS: Final = "/config/topics"
 # Those of PersistentZkPaths that are used here: each broker creates them (ZkData.scala:933).
 TOP_LEVEL: Final = (
@@ -37,6 +38,50 @@ class LeaderAndIsr(NamedTuple):
     isr: tuple[int, ...]
     version: int
     controller_epoch: int
+
+
+class ReplicaAssignment(NamedTuple):
+    """The replicas of a partition (ControllerContext.scala:44).
+
+    Args:
+        replicas: all of them, in order.
+        adding: those that a reassignment adds.
+        removing: those that it removes.
+    """
+
+    replicas: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+
+    @property
+    def origin(self) -> tuple[int, ...]:
+        """The replicas before the reassignment."""
+        return tuple(each for each in self.replicas if each not in self.adding)
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas after it."""
+        return tuple(each for each in self.replicas if each not in self.removing)
+
+    @property
+    def changes(self) -> bool:
+        """Kafka's `isBeingReassigned`."""
+        return bool(self.adding or self.removing)
+
+    def reassigned_to(self, target: Iterable[int]) -> ReplicaAssignment:
+        """The assignment while the original replicas move to others."""
+        wanted, origin = tuple(target), self.origin
+        everything = tuple(dict.fromkeys(wanted + origin))
+        return ReplicaAssignment(
+            everything,
+            tuple(each for each in everything if each not in origin),
+            tuple(each for each in everything if each not in wanted),
+        )
+
+    def without(self, replica: int) -> ReplicaAssignment:
+        """The assignment without a replica."""
+        left = [tuple(each for each in part if each != replica) for part in self]
+        return ReplicaAssignment(*left)
 
 
 def broker_path(broker: int) -> str:
@@ -128,17 +173,46 @@ def endpoint_of(data: bytes) -> tuple[str, int]:
 
 
 def topic_data(assignment: Mapping[int, Iterable[int]]) -> bytes:
-    """The data of a topic: by partition, its replicas (ZkData.scala:283)."""
-    partitions = {str(partition): list(replicas) for partition, replicas in assignment.items()}
-    return _json(
-        {"removing_replicas": {}, "partitions": partitions, "adding_replicas": {}, "version": 2}
+    """The data of a new topic: by partition, its replicas."""
+    return assignment_data(
+        {partition: ReplicaAssignment(tuple(each)) for partition, each in assignment.items()}
     )
 
 
-def assignment_of(data: bytes) -> dict[int, tuple[int, ...]]:
+def assignment_data(assignments: Mapping[int, ReplicaAssignment]) -> bytes:
+    """The data of a topic: by partition, its replicas (ZkData.scala:283)."""
+    return _json(
+        {
+            "removing_replicas": {
+                str(number): list(each.removing)
+                for number, each in assignments.items()
+                if each.removing
+            },
+            "partitions": {
+                str(number): list(each.replicas) for number, each in assignments.items()
+            },
+            "adding_replicas": {
+                str(number): list(each.adding)
+                for number, each in assignments.items()
+                if each.adding
+            },
+            "version": 2,
+        }
+    )
+
+
+def assignment_of(data: bytes) -> dict[int, ReplicaAssignment]:
     """By partition of a topic, its replicas (ZkData.scala:303)."""
-    partitions = json.loads(data)["partitions"]
-    return {int(number): tuple(map(_whole, replicas)) for number, replicas in partitions.items()}
+    found = json.loads(data)
+    adding, removing = found.get("adding_replicas", {}), found.get("removing_replicas", {})
+    return {
+        int(number): ReplicaAssignment(
+            tuple(map(_whole, replicas)),
+            tuple(map(_whole, adding.get(number, ()))),
+            tuple(map(_whole, removing.get(number, ()))),
+        )
+        for number, replicas in found["partitions"].items()
+    }
 
 
 def state_data(state: LeaderAndIsr) -> bytes:

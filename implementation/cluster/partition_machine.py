@@ -33,6 +33,7 @@ class Strategy(Enum):
 
     OFFLINE = "the first live replica in the ISR"
     PREFERRED = "the first replica, if it is live and in the ISR"
+    REASSIGN = "the first target of a reassignment that is live and in the ISR"
 
 
 class PartitionStateMachine:
@@ -156,8 +157,12 @@ class PartitionStateMachine:
     def _chosen(
         self, of: TopicPartition, state: LeaderAndIsr, strategy: Strategy
     ) -> tuple[LeaderAndIsr, tuple[int, ...]] | None:
-        """The new state of a partition, and who hears of it (Election.scala:28, 99)."""
+        """The new state of a partition, and who hears of it (Election.scala:28, 64, 99)."""
         online = self._context.online
+        if strategy is Strategy.REASSIGN:
+            targets = self._context.assignment(of).target
+            able = [each for each in targets if online(each) and each in state.isr]
+            return (_with_leader(state, able[0], state.isr), targets) if able else None
         assigned = self._context.replicas_of(of)
         in_sync = [each for each in assigned if online(each) and each in state.isr]
         if strategy is Strategy.PREFERRED:

@@ -110,9 +110,10 @@ class ReplicaStateMachine:
         """ReplicaStateMachine.scala:193."""
         context = self._context
         if context.replica_phases[replica] is _NEW:
-            assigned = context.replicas_of(replica.partition)
-            if replica.broker not in assigned:
-                context.assign(replica.partition, (*assigned, replica.broker))
+            assigned = context.assignment(replica.partition)
+            if replica.broker not in assigned.replicas:
+                replicas = (*assigned.replicas, replica.broker)
+                context.assign(replica.partition, assigned._replace(replicas=replicas))
         elif (state := context.leadership.get(replica.partition)) is not None:
             self._batch.leader_and_isr((replica.broker,), replica.partition, state, is_new=False)
         context.replica_phases[replica] = _ONLINE
@@ -140,9 +141,8 @@ class ReplicaStateMachine:
 
     def _become_non_existent(self, replica: PartitionAndReplica) -> None:
         """ReplicaStateMachine.scala:273."""
-        assigned = self._context.replicas_of(replica.partition)
-        left = tuple(each for each in assigned if each != replica.broker)
-        self._context.assign(replica.partition, left)
+        assigned = self._context.assignment(replica.partition)
+        self._context.assign(replica.partition, assigned.without(replica.broker))
         del self._context.replica_phases[replica]
 
     def _remove_from_isr(self, broker: int, partitions: list[TopicPartition]) -> Updates:

@@ -21,6 +21,7 @@ class HostedPartition:
         leader: as the broker has accepted it, or None.
         fetches: whether the broker fetches from the leader.
         isr: that a leader knows.
+        assigned: the replicas that a leader knows; others cannot join the ISR.
         proposed: the in-sync replicas that the leader has asked for, or None.
         controller_epoch: of the controller that has elected the leader.
     """
@@ -31,6 +32,7 @@ class HostedPartition:
     isr: tuple[int, ...] = ()
     version: int = 0
     proposed: LeaderAndIsr | None = None
+    assigned: tuple[int, ...] = ()
     controller_epoch: int = 0
 
     def take(self, state: LeaderAndIsr, isr: tuple[int, ...]) -> None:
@@ -89,9 +91,11 @@ class Replicas:
                     leaders.append(each)
                 hosted.take(state, state.isr)
                 hosted.leader, hosted.fetches = self._broker, False
+                hosted.assigned = replicas
             elif self._is_available(state.leader):
                 hosted.take(state, ())
                 hosted.leader, hosted.fetches = state.leader, True
+                hosted.assigned = ()
                 followers.append(each)
         return leaders, followers
 

@@ -21,12 +21,13 @@ from groupcheck.implementation.cluster.described import Describer, partition_of
 from groupcheck.implementation.cluster.events import (
     AlterIsrReceived,
     ControllerEvent,
+    PartitionReassignment,
     ReplicaLeaderElection,
     StopReplicaResponseReceived,
 )
 from groupcheck.implementation.cluster.nodes import TopicPartition
 from groupcheck.implementation.cluster.replicas import HostedPartition
-from groupcheck.model.brokers import NO_EPOCH, NOBODY, Nodes, Partition, Request
+from groupcheck.model.brokers import NO_EPOCH, NOBODY, Assignment, Nodes, Partition, Request
 
 # Sessions and roles, with the names of the specification.
 NONE: Final = "none"
@@ -45,6 +46,7 @@ class EventView(NamedTuple):
     epoch: int = 0
     topics: tuple[int, ...] = ()
     partition: Partition | None = None
+    replicas: tuple[int, ...] = ()
 
 
 class TopicView(NamedTuple):
@@ -58,6 +60,9 @@ class TopicView(NamedTuple):
     queued: bool
     started: bool
     ineligible: bool
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+    reassigned: bool
 
 
 class ControllerView(NamedTuple):
@@ -78,6 +83,7 @@ class ReplicaView(NamedTuple):
     isr: tuple[int, ...] = ()
     version: int = 0
     pending: bool = False
+    assigned: tuple[int, ...] = ()
     controller_epoch: int = 0
 
 
@@ -134,6 +140,7 @@ def _nodes(cluster: Cluster) -> Nodes:
     epochs = (registered[each][0] if each in registered else 0 for each in cluster.machines)
     topics, deletions = access.topics(), access.deletions()
     states = [access.state(each) for each in _partitions(cluster)]
+    assignments = access.assignments(topics)
     return Nodes(
         access.controller() or NOBODY,
         (access.read_controller_epoch() or (0, 0))[0],
@@ -141,6 +148,7 @@ def _nodes(cluster: Cluster) -> Nodes:
         tuple(name in topics for name in describer.names),
         tuple(None if state is None else partition_of(state) for state in states),
         tuple(name in deletions for name in describer.names),
+        tuple(Assignment(*assignments.get(each, ())) for each in _partitions(cluster)),
         tuple(_numbers(describer, each) for each in access.isr_changes().values()),
     )
 
@@ -190,6 +198,9 @@ def _event(describer: Describer, event: ControllerEvent) -> EventView:
     if isinstance(event, ReplicaLeaderElection):
         topics = tuple(describer.numbers[each.topic] for each in event.partitions)
         return EventView(event.name, topics=topics)
+    if isinstance(event, PartitionReassignment):
+        ((of, target),) = event.targets.items()
+        return EventView(event.name, topics=(describer.numbers[of.topic],), replicas=target or ())
     if isinstance(event, AlterIsrReceived):
         epoch = describer.epoch(event.broker, event.broker_epoch)
         ((of, state),) = event.states.items()
@@ -233,6 +244,8 @@ def _topic(
         of.topic in context.to_be_deleted,
         of.topic in context.deletion_started,
         of.topic in context.ineligible,
+        *context.assignment(of)[1:],
+        of in context.being_reassigned,
     )
 
 
@@ -249,15 +262,9 @@ def _replica(
         role = FOLLOWER if hosted.fetches else STOPPED
     pending = hosted.proposed is not None
     writes = cluster.older and role == LEADER
-    return ReplicaView(
-        log,
-        role,
-        hosted.leader_epoch,
-        hosted.isr,
-        hosted.version,
-        pending,
-        hosted.controller_epoch if writes else 0,
-    )
+    known = hosted.leader_epoch, hosted.isr, hosted.version
+    written = hosted.controller_epoch if writes else 0
+    return ReplicaView(log, role, *known, pending, hosted.assigned, written)
 
 
 def _coordinator(coordinator: GroupCoordinator, consumed: TopicPartition) -> CoordinatorView:

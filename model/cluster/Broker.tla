@@ -51,6 +51,7 @@ BecomeLeaderOrFollower(s, b, x) ==
       became == [log |-> TRUE, role |-> IF x.leader = b THEN "leader" ELSE "follower",
                  leaderEpoch |-> x.leaderEpoch, isr |-> IF x.leader = b THEN x.isr ELSE <<>>,
                  version |-> x.version, pending |-> FALSE,
+                 assigned |-> IF x.leader = b THEN x.replicas ELSE <<>>,
                  controllerEpoch |-> IF x.leader = b THEN x.controllerEpoch ELSE 0]
       rule == IF x.leader = b THEN "leader-and-isr/leader" ELSE "leader-and-isr/follower"
       u == [Apply(s, rule) EXCEPT !.brokers[b].replicas[t] = became]

@@ -19,6 +19,12 @@ ThreeReplicas  == <<<<1, 2, 3>>>>
 OneReplica     == <<<<2>>>>
 TwoTopics      == <<<<1>>, <<2>>>>
 GroupsAndTopic == <<<<1, 2>>, <<1>>>>
+FirstReplica   == <<<<1>>>>
+
+\* What they have for Targets.
+NoTargets   == <<>>
+ToSecond    == <<<<2>>>>
+ToLastTwo   == <<<<2, 3>>>>
 
 \* Something that happens.
 Input(name) == [name |-> name, broker |-> NoId, topic |-> NoTopic, sender |-> NoId,
@@ -36,12 +42,16 @@ InitialNodes ==
    topics |-> [t \in Numbers |-> Exists(t)],
    partitions |-> [t \in Numbers |-> IF Exists(t) THEN Partition(Topics[t][1], 0, Topics[t], 1, 0)
                                                   ELSE None],
-   deletions |-> [t \in Numbers |-> FALSE], announced |-> <<>>]
+   deletions |-> [t \in Numbers |-> FALSE],
+   assignments |-> [t \in Numbers |-> IF Exists(t) THEN Assignment(Topics[t], <<>>, <<>>)
+                                                   ELSE NoAssignment],
+   announced |-> <<>>]
 
 InitialReplica(b, t) ==
   IF ~Exists(t) \/ ~Has(Topics[t], b) THEN NoReplica
   ELSE IF Topics[t][1] = b
   THEN [NoReplica EXCEPT !.log = TRUE, !.role = "leader", !.leaderEpoch = 0, !.isr = Topics[t],
+                         !.assigned = Topics[t],
                          !.controllerEpoch = IF WritesIsr THEN 1 ELSE 0]
   ELSE [NoReplica EXCEPT !.log = TRUE, !.role = "follower", !.leaderEpoch = 0]
 
@@ -103,6 +113,7 @@ define
 
   \* The topic of the groups stays.
   Changing == IF Groups THEN Numbers \ {GroupTopic} ELSE Numbers
+  Reassignable == {t \in Numbers : t =< Len(Targets) /\ Targets[t] # <<>>}
   IsActive(b) == brokers[b].running /\ brokers[b].controller # None
   \* The broker in /controller answers requests.
   HasController == /\ nodes.controller # NoId /\ IsActive(nodes.controller)
@@ -179,7 +190,8 @@ begin create_topic:
     with t \in {t \in Changing : ~nodes.topics[t]} do
       Finish(About("a topic is created", t),
              Asked(TopicsChanged([Ruled(NoId, "environment/create") EXCEPT
-                                    !.nodes.topics[t] = TRUE])));
+                                    !.nodes.topics[t] = TRUE,
+                                    !.nodes.assignments[t] = Assignment(Topics[t], <<>>, <<>>)])));
     end with;
   end while;
 end process
@@ -208,6 +220,31 @@ begin elect_leaders:
   end while;
 end process
 
+process ReassignPartitions = "ReassignPartitions"
+begin reassign_partitions:
+  while TRUE do
+    await requests > 0 /\ HasController;
+    with t \in Reassignable do
+      Finish(About("the reassignment of a topic is requested", t),
+             Asked(Enqueue(Ruled(NoId, "environment/reassign"), nodes.controller,
+                           [Event("ApiPartitionReassignment") EXCEPT
+                              !.topics = <<t>>, !.replicas = Targets[t]])));
+    end with;
+  end while;
+end process
+
+process CancelReassignments = "CancelReassignments"
+begin cancel_reassignments:
+  while TRUE do
+    await Cancels /\ requests > 0 /\ HasController;
+    with t \in Reassignable do
+      Finish(About("the end of a reassignment is requested", t),
+             Asked(Enqueue(Ruled(NoId, "environment/cancel"), nodes.controller,
+                           [Event("ApiPartitionReassignment") EXCEPT !.topics = <<t>>])));
+    end with;
+  end while;
+end process
+
 \* A follower that follows falls behind by a fault only.
 process ShrinkIsr = "ShrinkIsr"
 begin shrink_isr:  \* PA:952
@@ -228,7 +265,7 @@ begin expand_isr:  \* PA:788
   while TRUE do
     with b \in Ids, t \in {t \in Numbers : CanAlterIsr(b, t)},
          f \in {f \in Ids : /\ ~Has(brokers[b].replicas[t].isr, f)
-                            /\ Has(Topics[t], f) /\ Follows(f, b, t)} do
+                            /\ Has(brokers[b].replicas[t].assigned, f) /\ Follows(f, b, t)} do
       Finish([To("a replica catches up", b) EXCEPT !.topic = t, !.sender = f],
              ChangeIsr(Ruled(b, "environment/expand"), b, t,
                        Append(brokers[b].replicas[t].isr, f)));
@@ -332,7 +369,7 @@ begin do_next_task:
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-8e3a8f486a140283a4dd5729f8225baa
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-7972d03d08273640e5af481be829a42e
 VARIABLES nodes, brokers, registered, orphans, faults, requests, offset, 
           before, given, rules
 
@@ -353,6 +390,7 @@ Asked(s)          == [s EXCEPT !.requests = @ - 1]
 
 
 Changing == IF Groups THEN Numbers \ {GroupTopic} ELSE Numbers
+Reassignable == {t \in Numbers : t =< Len(Targets) /\ Targets[t] # <<>>}
 IsActive(b) == brokers[b].running /\ brokers[b].controller # None
 
 HasController == /\ nodes.controller # NoId /\ IsActive(nodes.controller)
@@ -369,7 +407,7 @@ CanAlterIsr(b, t) == /\ Isr /\ brokers[b].running
 vars == << nodes, brokers, registered, orphans, faults, requests, offset, 
            before, given, rules >>
 
-ProcSet == {"StartBroker"} \cup {"KillBroker"} \cup {"ExpireSession"} \cup {"MoveController"} \cup {"CreateTopic"} \cup {"DeleteTopic"} \cup {"ElectLeaders"} \cup {"ShrinkIsr"} \cup {"ExpandIsr"} \cup {"AnnounceIsr"} \cup {"CommitOffset"} \cup {"RenewSession"} \cup {"HandleEvent"} \cup {"ClaimController"} \cup {"DeliverRequest"} \cup {"ArriveLate"} \cup {"LoseRequest"} \cup {"DoNextTask"}
+ProcSet == {"StartBroker"} \cup {"KillBroker"} \cup {"ExpireSession"} \cup {"MoveController"} \cup {"CreateTopic"} \cup {"DeleteTopic"} \cup {"ElectLeaders"} \cup {"ReassignPartitions"} \cup {"CancelReassignments"} \cup {"ShrinkIsr"} \cup {"ExpandIsr"} \cup {"AnnounceIsr"} \cup {"CommitOffset"} \cup {"RenewSession"} \cup {"HandleEvent"} \cup {"ClaimController"} \cup {"DeliverRequest"} \cup {"ArriveLate"} \cup {"LoseRequest"} \cup {"DoNextTask"}
 
 Init == (* Global variables *)
         /\ nodes = InitialNodes
@@ -442,7 +480,8 @@ CreateTopic == /\ requests > 0
                     /\ before' = Fields
                     /\ given' = About("a topic is created", t)
                     /\ \E s \in {(Asked(TopicsChanged([Ruled(NoId, "environment/create") EXCEPT
-                                                         !.nodes.topics[t] = TRUE])))}:
+                                                         !.nodes.topics[t] = TRUE,
+                                                         !.nodes.assignments[t] = Assignment(Topics[t], <<>>, <<>>)])))}:
                          /\ nodes' = s.nodes
                          /\ brokers' = s.brokers
                          /\ registered' = s.registered
@@ -482,6 +521,37 @@ ElectLeaders == /\ Elects /\ requests > 0 /\ HasController
                           /\ offset' = s.offset
                           /\ rules' = s.rules
 
+ReassignPartitions == /\ requests > 0 /\ HasController
+                      /\ \E t \in Reassignable:
+                           /\ before' = Fields
+                           /\ given' = About("the reassignment of a topic is requested", t)
+                           /\ \E s \in {(Asked(Enqueue(Ruled(NoId, "environment/reassign"), nodes.controller,
+                                                       [Event("ApiPartitionReassignment") EXCEPT
+                                                          !.topics = <<t>>, !.replicas = Targets[t]])))}:
+                                /\ nodes' = s.nodes
+                                /\ brokers' = s.brokers
+                                /\ registered' = s.registered
+                                /\ orphans' = s.orphans
+                                /\ faults' = s.faults
+                                /\ requests' = s.requests
+                                /\ offset' = s.offset
+                                /\ rules' = s.rules
+
+CancelReassignments == /\ Cancels /\ requests > 0 /\ HasController
+                       /\ \E t \in Reassignable:
+                            /\ before' = Fields
+                            /\ given' = About("the end of a reassignment is requested", t)
+                            /\ \E s \in {(Asked(Enqueue(Ruled(NoId, "environment/cancel"), nodes.controller,
+                                                        [Event("ApiPartitionReassignment") EXCEPT !.topics = <<t>>])))}:
+                                 /\ nodes' = s.nodes
+                                 /\ brokers' = s.brokers
+                                 /\ registered' = s.registered
+                                 /\ orphans' = s.orphans
+                                 /\ faults' = s.faults
+                                 /\ requests' = s.requests
+                                 /\ offset' = s.offset
+                                 /\ rules' = s.rules
+
 ShrinkIsr == \E b \in Ids:
                \E t \in {t \in Numbers : CanAlterIsr(b, t)}:
                  \E f \in {f \in Ids \ {b} : /\ Has(brokers[b].replicas[t].isr, f)
@@ -503,7 +573,7 @@ ShrinkIsr == \E b \in Ids:
 ExpandIsr == \E b \in Ids:
                \E t \in {t \in Numbers : CanAlterIsr(b, t)}:
                  \E f \in {f \in Ids : /\ ~Has(brokers[b].replicas[t].isr, f)
-                                       /\ Has(Topics[t], f) /\ Follows(f, b, t)}:
+                                       /\ Has(brokers[b].replicas[t].assigned, f) /\ Follows(f, b, t)}:
                    /\ before' = Fields
                    /\ given' = [To("a replica catches up", b) EXCEPT !.topic = t, !.sender = f]
                    /\ \E s \in {(ChangeIsr(Ruled(b, "environment/expand"), b, t,
@@ -644,20 +714,25 @@ DoNextTask == \E b \in {b \in Ids : brokers[b].running /\ brokers[b].coordinator
                      /\ rules' = s.rules
 
 Next == StartBroker \/ KillBroker \/ ExpireSession \/ MoveController
-           \/ CreateTopic \/ DeleteTopic \/ ElectLeaders \/ ShrinkIsr
-           \/ ExpandIsr \/ AnnounceIsr \/ CommitOffset \/ RenewSession
-           \/ HandleEvent \/ ClaimController \/ DeliverRequest \/ ArriveLate
-           \/ LoseRequest \/ DoNextTask
+           \/ CreateTopic \/ DeleteTopic \/ ElectLeaders \/ ReassignPartitions
+           \/ CancelReassignments \/ ShrinkIsr \/ ExpandIsr \/ AnnounceIsr
+           \/ CommitOffset \/ RenewSession \/ HandleEvent \/ ClaimController
+           \/ DeliverRequest \/ ArriveLate \/ LoseRequest \/ DoNextTask
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-da9344fa72de8ca801887919c5de00bd
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-e98ceec5b9f7b4f2ad1f4cc30597602f
 \* What holds in every instance. It says what Kafka promises, and uses no operator of the rules.
 Epochs == Nat
 
 IsPartition(p) ==
   /\ p.leader \in Ids \cup {NoLeader} /\ p.leaderEpoch \in Epochs /\ p.version \in Epochs
   /\ p.controllerEpoch \in Epochs /\ \A i \in DOMAIN p.isr : p.isr[i] \in Ids
+
+IsAssignment(a) ==
+  /\ \A i \in DOMAIN a.replicas : a.replicas[i] \in Ids
+  /\ \A i \in DOMAIN a.adding : \E j \in DOMAIN a.replicas : a.replicas[j] = a.adding[i]
+  /\ \A i \in DOMAIN a.removing : \E j \in DOMAIN a.replicas : a.replicas[j] = a.removing[i]
 
 IsRequest(r) ==
   /\ r.api \in {"LeaderAndIsr", "UpdateMetadata", "StopReplica"}
@@ -671,14 +746,15 @@ IsRequest(r) ==
 IsEvent(e) ==
   /\ e.name \in {"Startup", "Reelect", "ControllerChange", "Expire", "RegisterBrokerAndReelect",
                  "BrokerChange", "TopicChange", "TopicDeletion", "ReplicaLeaderElection",
-                 "AlterIsrReceived", "IsrChangeNotification",
+                 "ApiPartitionReassignment", "AlterIsrReceived", "IsrChangeNotification",
                  "TopicDeletionStopReplicaResponseReceived"}
   /\ e.broker \in Ids \cup {NoId} /\ e.epoch \in Epochs
   /\ \A i \in DOMAIN e.topics : e.topics[i] \in Numbers
+  /\ \A i \in DOMAIN e.replicas : e.replicas[i] \in Ids
 
 IsTopic(k) ==
-  /\ {k.known, k.queued, k.started, k.ineligible} \subseteq BOOLEAN
-  /\ \A i \in DOMAIN k.assigned : k.assigned[i] \in Ids
+  /\ {k.known, k.queued, k.started, k.ineligible, k.reassigned} \subseteq BOOLEAN
+  /\ IsAssignment([replicas |-> k.assigned, adding |-> k.adding, removing |-> k.removing])
   /\ k.leadership = None \/ IsPartition(k.leadership)
   /\ k.phase \in {"NonExistentPartition", "NewPartition", "OnlinePartition", "OfflinePartition"}
   /\ \A b \in Ids : k.replicas[b] \in
@@ -699,7 +775,8 @@ IsReplica(r) ==
   /\ \A i \in DOMAIN r.isr : r.isr[i] \in Ids
   /\ r.role = "none" <=> r.leaderEpoch = NoEpoch
   /\ r.role # "none" => r.log
-  /\ r.role # "leader" => ~r.pending /\ r.isr = <<>> /\ r.controllerEpoch = 0
+  /\ r.role # "leader" =>
+       ~r.pending /\ r.isr = <<>> /\ r.assigned = <<>> /\ r.controllerEpoch = 0
   /\ r.controllerEpoch \in Epochs
 
 TypeOK ==
@@ -707,6 +784,7 @@ TypeOK ==
   /\ \A b \in Ids : nodes.brokers[b] \in 0..registered[b]
   /\ \A t \in Numbers : /\ {nodes.topics[t], nodes.deletions[t]} \subseteq BOOLEAN
                         /\ nodes.partitions[t] = None \/ IsPartition(nodes.partitions[t])
+                        /\ IsAssignment(nodes.assignments[t])
   /\ \A b \in Ids :
        /\ {brokers[b].running, brokers[b].watchesController, brokers[b].stuck} \subseteq BOOLEAN
        /\ brokers[b].session \in {"none", "live", "expired"}
@@ -776,6 +854,16 @@ OneLeaderPerEpoch ==
 DeletedHasNoState ==
   \A t \in Numbers : ~nodes.topics[t] => nodes.partitions[t] = None
 
+\* The leader and the ISR are replicas, and one of these is not to be removed.
+LeaderIsReplica ==
+  \A t \in Numbers : nodes.partitions[t] # None =>
+    LET p == nodes.partitions[t]
+        a == nodes.assignments[t]
+        isReplica(b) == \E i \in DOMAIN a.replicas : a.replicas[i] = b
+    IN /\ p.leader = NoLeader \/ isReplica(p.leader)
+       /\ \A i \in DOMAIN p.isr : isReplica(p.isr[i])
+       /\ \E i \in DOMAIN a.replicas : \A j \in DOMAIN a.removing : a.removing[j] # a.replicas[i]
+
 \* The queues and channels of an instance have a bound.
 QueuesAreBounded ==
   /\ \A b \in Ids : Len(brokers[b].queue) =< 6 + 2 * (Brokers + Faults + Requests)
@@ -802,13 +890,20 @@ StaleChangesNothing ==
     LET c == before.brokers[given.broker].controller
     IN c # None => c.epoch = before.nodes.controllerEpoch \/ nodes = before.nodes
 
-\* A new leader was in sync.
+\* A new leader was in sync, in the node or in the AlterIsr that the step handles.
 ElectionsAreClean ==
   IsStep /\ ~Unclean => \A t \in Numbers :
     LET p == before.nodes.partitions[t]
         q == nodes.partitions[t]
+        queue == IF given.name = "a broker handles its next controller event"
+                 THEN before.brokers[given.broker].queue ELSE <<>>
+        asked == IF queue = <<>> THEN <<>>
+                 ELSE IF queue[1].partition = None \/ queue[1].topics # <<t>> THEN <<>>
+                 ELSE queue[1].partition.isr
     IN p # None /\ q # None =>
-         q.leader \in {p.leader, NoLeader} \/ \E i \in DOMAIN p.isr : p.isr[i] = q.leader
+         \/ q.leader \in {p.leader, NoLeader}
+         \/ \E i \in DOMAIN p.isr : p.isr[i] = q.leader
+         \/ \E i \in DOMAIN asked : asked[i] = q.leader
 
 \* A broker takes over no request of an earlier controller or for an earlier registration.
 StaleRequestsAreIgnored ==

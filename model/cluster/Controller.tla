@@ -1,7 +1,7 @@
 ----------------------------- MODULE Controller -----------------------------
 (* The controller of a broker: elections, and the events in its queue. Nodes   *)
 (* explains the comments that cite lines.                                      *)
-EXTENDS Deletion
+EXTENDS Reassignment
 
 -----------------------------------------------------------------------------
 \* AlterIsr. The leader handles the answer at once.
@@ -62,7 +62,8 @@ ProcessAlterIsr(s, event) ==
      ELSE IF asked.leaderEpoch < copy.leaderEpoch                                      \* KC:2283
      THEN answered(Apply(s, "alter-isr/fenced"), AlterIsrError("FENCED_LEADER_EPOCH"))
      ELSE IF same                                                                      \* KC:2286
-     THEN answered(Apply(s, "alter-isr/desired"), AlterIsrAnswer("NONE", copy.isr, copy.version))
+     THEN MaybeComplete(answered(Apply(s, "alter-isr/desired"),
+                                 AlterIsrAnswer("NONE", copy.isr, copy.version)), t)
      ELSE IF IsExpired(s)                                                               \* ZK:262
      THEN answered(Apply(s, "alter-isr/session-ended"), PartitionError)
      ELSE IF Fenced(s)                                                                 \* KC:2334
@@ -71,7 +72,8 @@ ProcessAlterIsr(s, event) ==
      THEN answered(Apply(s, "alter-isr/version"), PartitionError)
      ELSE IF node.version # asked.version                                              \* KC:2321
      THEN answered(Apply(s, "alter-isr/version"), AlterIsrError("INVALID_UPDATE_VERSION"))
-     ELSE answered(written, AlterIsrAnswer("NONE", asked.isr, node.version + 1))
+     ELSE MaybeComplete(answered(written, AlterIsrAnswer("NONE", asked.isr, node.version + 1)),
+                        t)                                                              \* KC:2348
 
 -----------------------------------------------------------------------------
 \* Elections of a controller.
@@ -104,8 +106,11 @@ Elect(s) ==
 InitializeControllerContext(s, epoch) ==
   LET topic(t) ==
         IF ~s.nodes.topics[t] THEN NoTopicState
-        ELSE [NoTopicState EXCEPT !.known = TRUE, !.assigned = Topics[t],
-                                  !.leadership = s.nodes.partitions[t]]
+        ELSE LET a == s.nodes.assignments[t]
+             IN [NoTopicState EXCEPT !.known = TRUE, !.assigned = a.replicas,
+                                     !.adding = a.adding, !.removing = a.removing,
+                                     !.reassigned = IsMoving(a),                       \* KC:910
+                                     !.leadership = s.nodes.partitions[t]]
   IN [s EXCEPT !.connected = {b \in Ids : s.nodes.brokers[b] # 0},
                !.brokers[s.self].controller =
                  [epoch |-> epoch, live |-> s.nodes.brokers,
@@ -118,7 +123,14 @@ InitializeControllerContext(s, epoch) ==
 OnControllerFailover(s, epoch) ==
   LET u == InitializeControllerContext(s, epoch)
       t == InitDeletions(IF WritesIsr THEN DeleteIsrChangeNotifications(u) ELSE u)  \* 2.4.1 KC:290
-  IN ResumeDeletions(StartPartitions(StartReplicas(t)))
+  IN ResumeDeletions(ResumeReassignments(StartPartitions(StartReplicas(t)),
+                                         LAMBDA a : TRUE))                             \* KC:265
+
+\* An exception other than ControllerMovedException ends the failover. It reads /controller, which
+\* sets the watch. KC:1467
+TriggerControllerMove(s) ==
+  DeleteController([Resign(Apply(s, "election/failed")) EXCEPT
+                      !.thrown = "nothing", !.brokers[s.self].watchesController = TRUE])
 
 \* Create /controller and raise /controller_epoch at once, if no other broker has. ZK:107
 Claim(s) ==
@@ -130,7 +142,9 @@ Claim(s) ==
   IN IF Me(s).session # "live" THEN Apply(t, "election/session-ended")                 \* KC:1523
      ELSE IF s.nodes.controller # NoId \/ s.nodes.controllerEpoch # claimed           \* ZK:130
      THEN MaybeResign(Apply(t, "election/lost"))                                       \* KC:1517
-     ELSE OnControllerFailover(u, claimed + 1)                                         \* KC:1514
+     ELSE LET v == OnControllerFailover(u, claimed + 1)                                \* KC:1514
+          IN IF HasThrown(v) /\ v.thrown # "ControllerMovedException"
+             THEN TriggerControllerMove(v) ELSE v
 
 -----------------------------------------------------------------------------
 \* Events about the cluster.
@@ -153,7 +167,8 @@ OnBrokerStartup(s, new) ==
                               /\ Version = "2.4" \/ ~Known(s, t).queued}   \* CC:423, 2.4.1 KC:418
       replicas == ReplicasOn(s, new)
       t == ChangeReplicas(SendUpdateMetadata(s, new, led), replicas, "OnlineReplica")   \* KC:536
-      u == TriggerOnlinePartitions(t)
+      targets(a) == \E b \in new : Has(Target(a), b)                                    \* KC:537
+      u == ResumeReassignments(TriggerOnlinePartitions(t), targets)
       queued == {r \in replicas : Known(u, r[1]).queued}
   IN IF HasThrown(s) THEN s ELSE ResumeDeletionForTopics(u, {r[1] : r \in queued})      \* KC:551
 
@@ -195,7 +210,7 @@ ProcessTopicChange(s) ==
   LET new     == {t \in Numbers : s.nodes.topics[t] /\ ~Known(s, t).known}
       deleted == {t \in Numbers : ~s.nodes.topics[t] /\ Known(s, t).known}
       add(u, t) == [u EXCEPT !.brokers[s.self].controller.topics[t] =
-                      [@ EXCEPT !.known = TRUE, !.assigned = Topics[t]]]
+                      [@ EXCEPT !.known = TRUE, !.assigned = s.nodes.assignments[t].replicas]]
       watching == [Apply(s, "event/topic-change") EXCEPT
                      !.brokers[s.self].controller.watchesTopics = TRUE]
       t == Fold(add, Fold(RemoveTopic, watching, Ascending(deleted)), Ascending(new))
@@ -211,9 +226,10 @@ ProcessTopicDeletion(s) ==
       watching == [Apply(s, "event/topic-deletion") EXCEPT
                      !.brokers[s.self].controller.watchesDeletions = TRUE]
       t == Fold(remove, watching, Ascending(unknown))                                  \* KC:1709
+      moving == {n \in all \ unknown : Known(t, n).reassigned}                          \* KC:1717
   IN IF Context(s) = None THEN Apply(s, "event/topic-deletion-ignored")
      ELSE IF HasThrown(t) \/ all = unknown THEN t
-     ELSE EnqueueTopicsForDeletion(t, all \ unknown)                                   \* KC:1724
+     ELSE EnqueueTopicsForDeletion(MarkIneligible(t, moving), all \ unknown)  \* KC:1720, 1724
 
 \* KC:1393. No replica has failed.
 ProcessStopReplicaResponse(s, event) ==
@@ -241,7 +257,7 @@ ProcessReplicaLeaderElection(s, event) ==
      ELSE IF k.assigned = <<>> \/ k.queued THEN u                                \* KC:2148, 2153
      ELSE IF k.leadership = None THEN u  \* NoSuchElementException. KC:2166
      ELSE IF k.leadership.leader = k.assigned[1] THEN u                                \* KC:2167
-     ELSE HandlePartitions(u, {t}, "OnlinePartition", TRUE)                            \* KC:2175
+     ELSE HandlePartitions(u, {t}, "OnlinePartition", "preferred")                            \* KC:2175
 
 -----------------------------------------------------------------------------
 \* Events about the controller itself.
@@ -278,6 +294,7 @@ Process(s, event) ==
     [] event.name = "TopicChange"              -> ProcessTopicChange(s)
     [] event.name = "TopicDeletion"            -> ProcessTopicDeletion(s)
     [] event.name = "ReplicaLeaderElection"    -> ProcessReplicaLeaderElection(s, event)
+    [] event.name = "ApiPartitionReassignment" -> ProcessReassignment(s, event)
     [] event.name = "AlterIsrReceived"         -> ProcessAlterIsr(s, event)
     [] event.name = "IsrChangeNotification"    -> ProcessIsrChangeNotification(s)
     [] event.name = "TopicDeletionStopReplicaResponseReceived"

@@ -20,7 +20,8 @@ AnyIs(s, t, phase)   == InState(s, t, phase) # {}                               
 RemoveTopic(s, t) ==
   LET stays(flag) == Version = "2.4" /\ flag
   IN [s EXCEPT !.brokers[s.self].controller.topics[t] =
-        [@ EXCEPT !.known = FALSE, !.assigned = <<>>, !.leadership = None,
+        [@ EXCEPT !.known = FALSE, !.assigned = <<>>, !.adding = <<>>, !.removing = <<>>,
+                  !.leadership = None,
                   !.queued = stays(@), !.started = stays(@)]]
 
 \* TDM:170
@@ -119,8 +120,9 @@ CompleteReplicaDeletion(s, replicas) ==
 InitDeletions(s) ==
   LET offline == {t \in Numbers : /\ Known(s, t).known
                                   /\ \E r \in ReplicasOf(s, {t}) : ~IsLive(s, r[2])}
+      moving == {t \in Numbers : Known(s, t).reassigned}                               \* KC:965
       deletions == {t \in Numbers : s.nodes.deletions[t]}
   IN Fold(SetIneligible, Fold(SetQueued, s, Ascending(deletions)),
-          Ascending(offline \cap deletions))
+          Ascending((offline \cup moving) \cap deletions))
 
 =============================================================================

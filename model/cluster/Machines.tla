@@ -47,6 +47,7 @@ AddLeaderAndIsr(s, ids, t) ==
   LET p == Known(s, t).leadership
       says == [TopicRequest(t) EXCEPT !.leader = p.leader, !.leaderEpoch = p.leaderEpoch,
                                       !.isr = p.isr, !.version = p.version,
+                                      !.replicas = Known(s, t).assigned,
                                       !.controllerEpoch = IF WritesIsr THEN p.controllerEpoch
                                                           ELSE 0]
       add(u, b) == [u EXCEPT !.batch.leaderAndIsr[b][t] = says]
@@ -130,11 +131,19 @@ LeaderForPreferredReplica(s, t, p) ==
            recipients |-> {assigned[i] : i \in DOMAIN assigned}]
      ELSE None
 
+\* EL:64, PSM:543: the first target that is live and in the ISR, which stays.
+LeaderForReassign(s, t, p) ==
+  LET targets == SelectSeq(Known(s, t).assigned, LAMBDA b : ~Has(Known(s, t).removing, b))
+      able    == SelectSeq(Online(s, targets), LAMBDA b : Has(p.isr, b))
+  IN IF able = <<>> THEN None
+     ELSE [leader |-> able[1], isr |-> p.isr, recipients |-> {targets[i] : i \in DOMAIN targets}]
+
 \* PSM:369
-ElectLeader(s, t, preferred) ==
+ElectLeader(s, t, strategy) ==
   LET p       == s.nodes.partitions[t]
-      elected == IF preferred THEN LeaderForPreferredReplica(s, t, p)
-                 ELSE LeaderForOffline(s, t, p)
+      elected == CASE strategy = "preferred" -> LeaderForPreferredReplica(s, t, p)
+                   [] strategy = "reassign"  -> LeaderForReassign(s, t, p)
+                   [] strategy = "offline"   -> LeaderForOffline(s, t, p)
       applied == Apply(s, IF Has(p.isr, elected.leader) THEN "partition/leader"
                           ELSE "partition/unclean-leader")
   IN IF HasThrown(s) THEN s
@@ -150,7 +159,7 @@ ElectLeader(s, t, preferred) ==
 
 \* PSM:204. All elections of one call are written at once; only the first can find that the
 \* controller has moved.
-HandlePartitions(s, topics, target, preferred) ==
+HandlePartitions(s, topics, target, strategy) ==
   LET valid == {t \in topics : Known(s, t).phase \in PreviousPartitionStates(target)}
       rule == CASE target = "NewPartition"         -> "partition/new"
                 [] target = "OfflinePartition"     -> "partition/offline"
@@ -158,7 +167,7 @@ HandlePartitions(s, topics, target, preferred) ==
       put(u, t) == PutPartitionState(Apply(u, rule), t, target)
       new == {t \in valid : Known(s, t).phase = "NewPartition"}
       init(u, t)  == InitializeLeaderAndIsr(u, t)
-      elect(u, t) == ElectLeader(u, t, preferred)
+      elect(u, t) == ElectLeader(u, t, strategy)
       u == NewBatch(s)
       v == IF target = "OnlinePartition"
            THEN Fold(elect, Fold(init, u, Ascending(new)), Ascending(valid \ new))     \* PSM:223
@@ -166,7 +175,7 @@ HandlePartitions(s, topics, target, preferred) ==
   IN IF HasThrown(s) \/ topics = {} THEN s
      ELSE IF HasThrown(v) THEN v ELSE SendRequests(v)
 
-ChangePartitions(s, topics, target) == HandlePartitions(s, topics, target, FALSE)
+ChangePartitions(s, topics, target) == HandlePartitions(s, topics, target, "offline")
 
 \* PSM:57
 TriggerOnlinePartitions(s) ==
@@ -199,7 +208,8 @@ PreviousReplicaStates(target) ==
 \* RSM:167
 ToNewReplica(s, t, b) ==
   LET p == Known(s, t).leadership
-      u == PutReplicaState(Apply(s, "replica/new"), t, b, "NewReplica")
+      u == PutReplicaState(Apply(s, IF p = None THEN "replica/new" ELSE "replica/added"), t, b,
+                           "NewReplica")
   IN IF p = None THEN u                                                                \* RSM:187
      ELSE IF p.leader = b THEN s                                                       \* RSM:174
      ELSE AddLeaderAndIsr(u, {b}, t)
@@ -256,7 +266,9 @@ ToDeletionStarted(s, t, b) ==
 \* RSM:273
 ToNonExistentReplica(s, t, b) ==
   LET u == [Apply(s, "replica/forgotten") EXCEPT
-              !.brokers[s.self].controller.topics[t].assigned = Without(@, b)]
+              !.brokers[s.self].controller.topics[t].assigned = Without(@, b),
+              !.brokers[s.self].controller.topics[t].adding = Without(@, b),
+              !.brokers[s.self].controller.topics[t].removing = Without(@, b)]
   IN PutReplicaState(u, t, b, "NonExistentReplica")
 
 \* RSM:159

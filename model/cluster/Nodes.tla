@@ -27,6 +27,8 @@ CONSTANTS
   Isr,       \* whether replicas fall behind and catch up
   Unclean,   \* unclean.leader.election.enable
   Elects,    \* whether preferred leaders are requested
+  Targets,   \* for each topic, the replicas to which it is reassigned; <<>> if it is not
+  Cancels,   \* whether the end of reassignments is requested
   Groups,    \* whether the first topic has the groups, which commit offsets of the second
   Version    \* of Kafka, "2.7" or "2.4"
 
@@ -72,20 +74,26 @@ Partition(leader, leaderEpoch, isr, controllerEpoch, version) ==
 
 \* What a request says about a topic.
 TopicRequest(t) == [topic |-> t, leader |-> NoLeader, leaderEpoch |-> NoEpoch, isr |-> <<>>,
-                    version |-> 0, delete |-> FALSE, controllerEpoch |-> 0]
+                    version |-> 0, delete |-> FALSE, replicas |-> <<>>, controllerEpoch |-> 0]
+
+\* What /brokers/topics/TOPIC has: the replicas, those that a reassignment adds, and removes. CC:44
+Assignment(replicas, adding, removing) ==
+  [replicas |-> replicas, adding |-> adding, removing |-> removing]
+NoAssignment == Assignment(<<>>, <<>>, <<>>)
 
 \* A controller event.
 Event(name) == [name |-> name, broker |-> NoId, epoch |-> 0, topics |-> <<>>,
-                partition |-> None]
+                partition |-> None, replicas |-> <<>>]
 
 \* What a controller knows of a topic that it does not know.
 NoTopicState == [known |-> FALSE, assigned |-> <<>>, leadership |-> None,
                  phase |-> "NonExistentPartition",
                  replicas |-> [b \in Ids |-> "NonExistentReplica"],
-                 queued |-> FALSE, started |-> FALSE, ineligible |-> FALSE]
+                 queued |-> FALSE, started |-> FALSE, ineligible |-> FALSE,
+                 adding |-> <<>>, removing |-> <<>>, reassigned |-> FALSE]
 
 NoReplica == [log |-> FALSE, role |-> "none", leaderEpoch |-> NoEpoch, isr |-> <<>>,
-              version |-> 0, pending |-> FALSE, controllerEpoch |-> 0]
+              version |-> 0, pending |-> FALSE, assigned |-> <<>>, controllerEpoch |-> 0]
 
 NoCoordinator == [tasks |-> <<>>, loading |-> FALSE, owns |-> FALSE, offset |-> FALSE]
 
@@ -212,6 +220,7 @@ DeleteTopicNode(s, t) ==
   IF IsExpired(s) THEN Expired(s)                                                      \* ZK:1611
   ELSE IF Fenced(s) THEN Moved(s)
   ELSE IF ~s.nodes.topics[t] THEN s
-  ELSE TopicsChanged([s EXCEPT !.nodes.topics[t] = FALSE, !.nodes.partitions[t] = None])
+  ELSE TopicsChanged([s EXCEPT !.nodes.topics[t] = FALSE, !.nodes.partitions[t] = None,
+                               !.nodes.assignments[t] = NoAssignment])
 
 =============================================================================

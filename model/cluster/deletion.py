@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
+from groupcheck.model.brokers import Assignment
 from groupcheck.model.cluster.machines import check_epoch, move_partitions, move_replicas
 from groupcheck.model.cluster.sources import CC, TDM, at
 from groupcheck.model.cluster.state import PartitionPhase, ReplicaPhase
@@ -62,7 +63,9 @@ FORGET: Final = procedure(
     "forget the topic, but not the phases of its partition and replicas",
     does(
         "it is not known",
-        lambda s, about: s.set_topic(about.topic, known=False, assigned=(), leadership=None),
+        lambda s, about: s.set_topic(
+            about.topic, known=False, assigned=(), adding=(), removing=(), leadership=None
+        ),
     ),
     does("it is not to be deleted", _not_to_be_deleted).only(at(CC, 295)),
 )
@@ -89,6 +92,7 @@ def _complete(step: ClusterStep, about: About) -> None:
     step.node_at("partitions", topic, None)
     if step.state.nodes.topics[topic]:
         step.node_at("topics", topic, value=False)
+        step.node_at("assignments", topic, Assignment())
         fire_children(step, "watches_topics")
     delete_request(step, topic)
     forget_topic(step, topic)
@@ -152,7 +156,7 @@ ELIGIBLE: Final = table(
     "deletion",
     rule(
         "deletion/halted",
-        "a replica is not live, or could not be deleted",
+        "a replica is not live or could not be deleted, or the topic is being reassigned",
         at(TDM, 224, 223),
         QUEUED,
         _NOT_STARTED,
@@ -232,7 +236,7 @@ INELIGIBLE: Final = single(
     "deletion-halt",
     "deletion",
     "deletion/halt",
-    "a replica cannot be deleted now",
+    "a replica cannot be deleted now, or the topic is being reassigned",
     at(TDM, 172, 171),
     QUEUED,
     does("mark it ineligible", lambda s, about: s.set_topic(about.topic, ineligible=True)),
@@ -241,7 +245,7 @@ RESUMED: Final = single(
     "deletion-resume",
     "deletion",
     "deletion/resume",
-    "a broker with a replica of the topic has returned",
+    "a broker with a replica of the topic has returned, or its reassignment has ended",
     at(TDM, 138, 137),
     QUEUED,
     does("mark it eligible again", lambda s, about: s.set_topic(about.topic, ineligible=False)),

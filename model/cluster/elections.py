@@ -7,6 +7,7 @@ from typing import Final
 from groupcheck.model.brokers import NO_EPOCH, NO_LEADER, NOBODY
 from groupcheck.model.cluster.deletion import resume_deletions
 from groupcheck.model.cluster.machines import check_epoch, elect_offline, move_replicas
+from groupcheck.model.cluster.reassignment import resume as resume_reassignments
 from groupcheck.model.cluster.sources import KC, KS, ZK, at
 from groupcheck.model.cluster.state import (
     Controller,
@@ -177,6 +178,7 @@ def _fail_over(step: ClusterStep, _given: object) -> None:
     move_replicas(step, [each for each in every if not step.is_live(each[1])], ReplicaPhase.OFFLINE)
     _read_partitions(step)
     elect_offline(step)
+    resume_reassignments(step)
     resume_deletions(step)
 
 
@@ -184,7 +186,8 @@ def _read(step: ClusterStep, number: int, live: tuple[int, ...]) -> Topic:
     """What a new controller knows of a topic: `initializeControllerContext`."""
     nodes = step.state.nodes
     exists, queued = nodes.topics[number], nodes.deletions[number]
-    assigned = step.settings.topics[number] if exists else ()
+    assigned, adding, removing = nodes.assignments[number]
+    reassigned = bool(adding or removing)
     dead = any(not live[broker - 1] for broker in assigned)
     replicas = tuple(
         ReplicaPhase.NON_EXISTENT
@@ -202,7 +205,10 @@ def _read(step: ClusterStep, number: int, live: tuple[int, ...]) -> Topic:
         replicas,
         queued,
         started=False,
-        ineligible=dead and queued,
+        ineligible=(dead or reassigned) and queued,
+        adding=adding,
+        removing=removing,
+        reassigned=reassigned,
     )
 
 
@@ -242,7 +248,7 @@ CLAIM: Final = table(
         _DONE,
         does(
             "watch and read the nodes; mark live and dead replicas, elect leaders for partitions "
-            "without a live one, and go on with deletions",
+            "without a live one, and go on with reassignments and deletions",
             _fail_over,
         ),
     ),
@@ -254,6 +260,29 @@ CLAIM: Final = table(
         tries("watch /controller", RESIGNATION),
     ),
 )
+
+
+def _trigger_move(step: ClusterStep, _given: object) -> None:
+    step.become(watches_controller=True)  # it reads the node
+    resign(step)
+    step.node(controller=NOBODY)
+    fire_controller(step, "Reelect")
+
+
+FAILED: Final = single(
+    "failover-failed",
+    "election",
+    "election/failed",
+    "an exception ends the failover",
+    at(KC, 1526, 1412),
+    does("watch and read /controller; resign, and delete it", _trigger_move),
+)
+
+
+def failed(step: ClusterStep) -> None:
+    """An exception other than ControllerMovedException ends a failover: `triggerControllerMove`."""
+    decide(step, FAILED, None)
+
 
 # Controller events of elections
 
@@ -336,6 +365,7 @@ PARTS: Final[tuple[Part, ...]] = (
     RESIGNATION,
     ELECTION,
     CLAIM,
+    FAILED,
     *EVENTS.values(),
     MOVED,
 )

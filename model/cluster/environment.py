@@ -6,6 +6,7 @@ from typing import Final, NamedTuple
 
 from groupcheck.model.brokers import (
     ANNOUNCE,
+    CANCEL,
     COMMIT,
     CREATE,
     DELETE,
@@ -15,7 +16,9 @@ from groupcheck.model.brokers import (
     KILL,
     MOVE,
     NOBODY,
+    REASSIGN,
     SHRINK,
+    Assignment,
     ClusterInput,
     Partition,
 )
@@ -74,6 +77,8 @@ def _delete_controller(step: ClusterStep) -> None:
 
 def _create(step: ClusterStep, given: ClusterInput) -> None:
     step.node_at("topics", given.topic, value=True)
+    created = Assignment(step.settings.topics[given.topic])
+    step.node_at("assignments", given.topic, created)
     fire_children(step, "watches_topics")
 
 
@@ -84,6 +89,12 @@ def _request_deletion(step: ClusterStep, given: ClusterInput) -> None:
 
 def _request_leader(step: ClusterStep, given: ClusterInput) -> None:
     event = Event("ReplicaLeaderElection", topics=(given.topic,))
+    put(step, step.state.nodes.controller, event)
+
+
+def _request_reassignment(step: ClusterStep, given: ClusterInput) -> None:
+    target = step.settings.targets[given.topic] if given.name == REASSIGN else ()
+    event = Event("ApiPartitionReassignment", topics=(given.topic,), replicas=target)
     put(step, step.state.nodes.controller, event)
 
 
@@ -238,6 +249,24 @@ TABLES: Final[dict[str, Table]] = {
         "a client asks for it",
         at(KC, 2109, 1737),
         does("put ReplicaLeaderElection", _request_leader),
+        REQUEST,
+    ),
+    REASSIGN: single(
+        REASSIGN,
+        "environment",
+        "environment/reassign",
+        "a client asks for it",
+        at(KC, 2124, 1747),
+        does("put ApiPartitionReassignment with the target", _request_reassignment),
+        REQUEST,
+    ),
+    CANCEL: single(
+        CANCEL,
+        "environment",
+        "environment/cancel",
+        "a client asks for it",
+        at(KC, 2124, 1747),
+        does("put ApiPartitionReassignment without a target", _request_reassignment),
         REQUEST,
     ),
     SHRINK: single(

@@ -9,6 +9,7 @@ from groupcheck.model.cluster.deletion import (
     delete_request,
     fail_deletion,
     forget_topic,
+    mark_ineligible,
     replicas_of,
     resume_deletions,
     resume_for,
@@ -19,6 +20,8 @@ from groupcheck.model.cluster.machines import (
     move_partitions,
     move_replicas,
 )
+from groupcheck.model.cluster.reassignment import CAUGHT_UP, REQUESTED
+from groupcheck.model.cluster.reassignment import resume as resume_reassignments
 from groupcheck.model.cluster.sources import KC, ZK, at
 from groupcheck.model.cluster.state import Event, PartitionPhase, ReplicaPhase, Session
 from groupcheck.model.cluster.step import (
@@ -30,6 +33,7 @@ from groupcheck.model.cluster.step import (
     existing,
     inform,
     replaced,
+    tries,
     unsent,
     when,
 )
@@ -114,6 +118,7 @@ def _on_startup(step: ClusterStep, numbers: Brokers) -> None:
     replicas = _replicas_on(step, numbers)
     move_replicas(step, replicas, ReplicaPhase.ONLINE)
     elect_offline(step)
+    resume_reassignments(step, numbers)
     resume_for(step, {topic for topic, _ in replicas})
 
 
@@ -156,7 +161,7 @@ def _some(words: str) -> Guard:
 
 _START: Final = (
     "send LeaderAndIsr to their replicas; elect leaders for new and offline partitions; go on with "
-    "the deletion of their topics"
+    "reassignments to them, and with the deletion of their topics"
 )
 _FAIL: Final = (
     "elect leaders for the partitions that they led; take their replicas out of ISRs; halt the "
@@ -209,7 +214,7 @@ def _change_topics(step: ClusterStep, _event: Event) -> None:
     for topic in (t for t in range(len(exist)) if known[t] and not exist[t]):
         forget_topic(step, topic)
     for topic in added:
-        step.set_topic(topic, known=True, assigned=step.settings.topics[topic])
+        step.set_topic(topic, known=True, assigned=step.state.nodes.assignments[topic].replicas)
     if added:
         move_partitions(step, added, PartitionPhase.NEW)
         move_replicas(step, replicas_of(step, added), ReplicaPhase.NEW)
@@ -223,6 +228,8 @@ def _delete_topics(step: ClusterStep, _event: Event) -> None:
     for topic in unknown:
         delete_request(step, topic)
     known = [t for t in requested if t not in unknown]
+    # Before they are queued, so that only the deletion of a topic that is queued already halts.
+    mark_ineligible(step, [topic for topic in known if step.topic(topic).reassigned])
     for topic in known:
         step.set_topic(topic, queued=True)
     if known:
@@ -290,6 +297,7 @@ _VAIN: Final = does("the leader asks again if it still needs to", asked_in_vain)
 _INFORM: Final = does(
     "send UpdateMetadata to all", lambda s, event: inform(s, s.live(), event.topics)
 )
+_COMPLETE: Final = tries("complete the reassignment if every target is in sync", CAUGHT_UP)
 _ALTER_ISR: Final = table(
     "AlterIsrReceived",
     "event",
@@ -333,6 +341,7 @@ _ALTER_ISR: Final = table(
         when("leader, leader epoch and ISR are those that it knows", _is_desired),
         does("the leader takes over ISR and version, unless it has a newer version", _take_isr),
         _INFORM,
+        _COMPLETE,
     ),
     rule(
         "alter-isr/session-ended",
@@ -365,6 +374,7 @@ _ALTER_ISR: Final = table(
         does("write the node, with the same leader epoch", _write_isr),
         does("the leader takes over ISR and version, unless it has a newer version", _take_isr),
         _INFORM,
+        _COMPLETE,
     ),
 )
 
@@ -413,7 +423,8 @@ EVENTS: Final[dict[str, Table]] = {
         at(KC, 1702, 1549),
         does("watch and read it", lambda s, _: s.control(watches_deletions=True)),
         does(
-            "delete the requests for unknown topics; go on with the deletion of the others",
+            "delete the requests for unknown topics; halt the deletion of those that were to be "
+            "deleted before and are being reassigned; go on with the deletion of the others",
             _delete_topics,
         ),
     ),
@@ -434,6 +445,7 @@ EVENTS: Final[dict[str, Table]] = {
         at(KC, 2127, 1761),
         does("elect it, if it does not lead and the topic is not to be deleted", _elect_preferred),
     ),
+    "ApiPartitionReassignment": REQUESTED,
     "AlterIsrReceived": _ALTER_ISR,
     "IsrChangeNotification": _event(
         "IsrChangeNotification",

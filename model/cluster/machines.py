@@ -160,8 +160,9 @@ def _tell_others(step: ClusterStep, about: About) -> None:
 
 def _forget(step: ClusterStep, about: About) -> None:
     topic = step.topic(about.topic)
-    assigned = tuple(each for each in topic.assigned if each != about.broker)
-    step.set_topic(about.topic, assigned=assigned)
+    for field in ("assigned", "adding", "removing"):
+        left = tuple(each for each in getattr(topic, field) if each != about.broker)
+        step.set_topic(about.topic, **{field: left})
 
 
 STOP: Final = does(
@@ -197,6 +198,22 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
             "the partition is new",
             at(RSM, 190, 185),
             _valid(ReplicaPhase.NEW),
+            when(
+                "the controller knows no leader",
+                lambda s, about: s.topic(about.topic).leadership is None,
+            ),
+            _becomes(ReplicaPhase.NEW),
+        ),
+        rule(
+            "replica/added",
+            "a reassignment adds the replica",
+            at(RSM, 178, 174),
+            _valid(ReplicaPhase.NEW),
+            when(
+                "it is not the leader",
+                lambda s, about: existing(s.topic(about.topic).leadership).leader != about.broker,
+            ),
+            TELL_IT,
             _becomes(ReplicaPhase.NEW),
         ),
     ),
@@ -338,7 +355,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
         "replica",
         rule(
             "replica/forgotten",
-            "every replica of the topic is deleted",
+            "the replica is deleted",
             at(RSM, 273, 259),
             _valid(ReplicaPhase.NON_EXISTENT),
             does("remove it from the assignment that the controller knows", _forget),
@@ -425,6 +442,8 @@ def leader_for(step: ClusterStep, about: About) -> int:
     if about.preferred:
         first = step.topic(about.topic).assigned[:1]
         return next((each for each in in_sync if each in first), NO_LEADER)
+    if about.reassigned:
+        return next(iter(in_sync), NO_LEADER)
     allowed = in_sync or (live if step.settings.unclean else ())
     return next(iter(allowed), NO_LEADER)
 
@@ -433,12 +452,13 @@ def _elect(step: ClusterStep, about: About) -> None:
     node = existing(step.state.nodes.partitions[about.topic])
     leader = leader_for(step, about)
     isr = node.isr
-    if not about.preferred:
+    keeps_isr = about.preferred or about.reassigned
+    if not keeps_isr:
         isr = tuple(each for each in isr if step.is_live(each)) if leader in isr else (leader,)
     check_epoch(step)
     write(step, about.topic, leader, isr)
     assigned = step.topic(about.topic).assigned
-    receivers = assigned if about.preferred else _live_replicas(step, about.topic)
+    receivers = assigned if keeps_isr else _live_replicas(step, about.topic)
     add_leader_and_isr(step, receivers, about.topic)
 
 
@@ -563,9 +583,15 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
 
 
 def move_partitions(
-    step: ClusterStep, topics: Iterable[int], target: PartitionPhase, *, preferred: bool = False
+    step: ClusterStep, topics: Iterable[int], target: PartitionPhase, **strategy: bool
 ) -> None:
     """Move the partitions of topics to a phase, and send the requests.
+
+    Args:
+        step: of the controller.
+        topics: the numbers of the topics.
+        target: the phase.
+        strategy: `preferred` or `reassigned`, as `About` has them.
 
     Raises:
         MovedError: another controller has been elected since.
@@ -573,7 +599,7 @@ def move_partitions(
     step.batch = Batch()
     # New partitions get their first leader before others get another one.
     for topic in sorted(topics, key=lambda each: (step.topic(each).phase != "NewPartition", each)):
-        decide(step, PARTITION[target], About(topic, preferred=preferred))
+        decide(step, PARTITION[target], About(topic, **strategy))
     send(step)
 
 

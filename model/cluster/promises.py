@@ -9,6 +9,7 @@ from groupcheck.model.brokers import (
     ARRIVE,
     CLAIM,
     DELIVER,
+    EXPAND,
     EXPIRE,
     HANDLE,
     LOAD,
@@ -65,6 +66,22 @@ def _nothing_left(state: Cluster) -> bool:
     )
 
 
+def _assigned(state: Cluster) -> bool:
+    nodes = state.nodes
+    return all(
+        partition is None or {partition.leader, *partition.isr} <= {NO_LEADER, *assignment.replicas}
+        for partition, assignment in zip(nodes.partitions, nodes.assignments, strict=True)
+    )
+
+
+def _has_replica(state: Cluster) -> bool:
+    nodes = state.nodes
+    return all(
+        bool(set(assignment.replicas) - set(assignment.removing)) == exists
+        for exists, assignment in zip(nodes.topics, nodes.assignments, strict=True)
+    )
+
+
 ONE_CONTROLLER: Final = Invariant("No two controllers have one epoch.", _one_controller)
 LEADER_IN_ISR: Final = Invariant("A leader is in the ISR.", _leader_in_isr)
 NO_EMPTY_ISR: Final = Invariant(
@@ -72,6 +89,9 @@ NO_EMPTY_ISR: Final = Invariant(
 )
 ONE_LEADER: Final = Invariant("No two brokers lead a partition with one leader epoch.", _one_leader)
 NOTHING_LEFT: Final = Invariant("A topic without a node has no partition.", _nothing_left)
+
+ASSIGNED: Final = Invariant("The leader and the ISR of a partition are replicas of it.", _assigned)
+HAS_REPLICA: Final = Invariant("A topic has a replica that is not to be removed.", _has_replica)
 
 # Steps
 
@@ -110,12 +130,45 @@ def _no_stale_request(before: Cluster, given: ClusterInput, after: Cluster) -> b
     return epoch >= one.controller_epoch or one.replicas == other.replicas
 
 
-def _clean(before: Cluster, _given: ClusterInput, after: Cluster) -> bool:
+def _clean(before: Cluster, given: ClusterInput, after: Cluster) -> bool:
+    """A new leader was in the ISR of the node, or in the one that a leader has asked for since."""
     pairs = zip(before.nodes.partitions, after.nodes.partitions, strict=True)
     return all(
-        new.leader in (old.leader, NO_LEADER) or new.leader in old.isr
-        for old, new in pairs
+        new.leader in (old.leader, NO_LEADER)
+        or new.leader in (*old.isr, *_asked_isr(before, given, topic))
+        for topic, (old, new) in enumerate(pairs)
         if old is not None and new is not None
+    )
+
+
+def _asked_isr(before: Cluster, given: ClusterInput, topic: int) -> tuple[int, ...]:
+    """The ISR in the AlterIsr that a step handles: the same step may elect another leader."""
+    if given.name != HANDLE:
+        return ()
+    event = before.broker(given.broker).queue[0]
+    asked = event.partition is not None and event.topics == (topic,)
+    return existing(event.partition).isr if asked else ()
+
+
+def _is_reassigned(state: Cluster, topic: int) -> bool:
+    assignment = state.nodes.assignments[topic]
+    return bool(assignment.adding or assignment.removing)
+
+
+def _starts_deletion(before: Cluster, after: Cluster, topic: int) -> bool:
+    return any(
+        one.controller is not None
+        and other.controller is not None
+        and not one.controller.topics[topic].started
+        and other.controller.topics[topic].started
+        for one, other in zip(before.brokers, after.brokers, strict=True)
+    )
+
+
+def _deletion_waits(before: Cluster, _given: ClusterInput, after: Cluster) -> bool:
+    return not any(
+        _is_reassigned(after, topic) and _starts_deletion(before, after, topic)
+        for topic in range(len(after.nodes.topics))
     )
 
 
@@ -131,6 +184,9 @@ FENCED_REQUESTS: Final = StepInvariant(
     "A request of a stale controller changes no replica.", _no_stale_request
 )
 CLEAN: Final = StepInvariant("A new leader was in the ISR.", _clean)
+DELETION_WAITS: Final = StepInvariant(
+    "The deletion of a topic does not start while it is being reassigned.", _deletion_waits
+)
 
 # What happens in the end
 
@@ -138,11 +194,13 @@ _GO_ON: Final = (START, RENEW, HANDLE, CLAIM, DELIVER, LOAD)
 
 
 def _fair(given: ClusterInput) -> tuple[object, ...] | None:
-    """The cluster goes on, and stopped brokers start: each of these steps in the end."""
+    """The cluster goes on, stopped brokers start, and replicas catch up: each in the end."""
     if given.name in _GO_ON:
         return given.name, given.broker, given.sender
     if given.name in (ARRIVE, LOSE):
         return (given.request,)
+    if given.name == EXPAND:
+        return given[:4]
     return (EXPIRE, given.broker) if given.name == EXPIRE else None
 
 
@@ -179,6 +237,19 @@ def _deletions_end(state: Cluster) -> bool:
     return not any(state.nodes.deletions)
 
 
+def _reassignments_end(state: Cluster) -> bool:
+    return not any(_is_reassigned(state, topic) for topic in range(len(state.nodes.topics)))
+
+
+def _removed_replicas_are_deleted(state: Cluster) -> bool:
+    return not any(
+        broker.replicas[topic].log and number not in state.nodes.assignments[topic].replicas
+        for number, broker in enumerate(state.brokers, 1)
+        for topic, exists in enumerate(state.nodes.topics)
+        if exists
+    )
+
+
 def _coordinates(state: Cluster) -> bool:
     node = state.nodes.partitions[GROUPS]
     return _leads(state, GROUPS) and node is not None and state.broker(node.leader).coordinator.owns
@@ -209,6 +280,11 @@ METADATA: Final = _in_the_end(
     "In the end no broker has a deleted topic in its metadata.", _metadata_agree
 )
 
+REASSIGNED: Final = _in_the_end("In the end no reassignment is in progress.", _reassignments_end)
+REMOVED: Final = _in_the_end(
+    "In the end no broker has the log of a replica that was removed.", _removed_replicas_are_deleted
+)
+
 SAFETY: Final = (
     ONE_CONTROLLER,
     LEADER_IN_ISR,
@@ -228,6 +304,8 @@ def promises(settings: Settings) -> list[Property]:
     kept: list[Property] = [*SAFETY, CONTROLLER]
     if settings.topics:
         kept += [LEADERS, DELETED]
+    if settings.targets:
+        kept += [ASSIGNED, HAS_REPLICA, DELETION_WAITS, REASSIGNED, REMOVED]
     if settings.groups:
         kept.append(COORDINATOR)
         kept += [NO_OFFSET, METADATA] * (len(settings.topics) > CONSUMED)

@@ -161,8 +161,15 @@ def _is_leader(step: ClusterStep, about: TopicRequest) -> bool:
 
 def _lead(step: ClusterStep, about: TopicRequest) -> None:
     before = step.replica(about.topic)
-    changed = Replica(True, Role.LEADER, about.leader_epoch, about.isr, about.version)  # noqa: FBT003
-    changed = changed._replace(controller_epoch=about.controller_epoch)
+    changed = Replica(
+        log=True,
+        role=Role.LEADER,
+        leader_epoch=about.leader_epoch,
+        isr=about.isr,
+        version=about.version,
+        assigned=about.replicas,
+        controller_epoch=about.controller_epoch,
+    )
     step.set_replica(about.topic, changed)
     if before.role != Role.LEADER:
         _changed(step, about.topic, ELECTED)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from groupcheck.model.brokers import (
     ANNOUNCE,
     ARRIVE,
+    CANCEL,
     CLAIM,
     COMMIT,
     CREATE,
@@ -24,9 +25,11 @@ from groupcheck.model.brokers import (
     MOVE,
     NO_EPOCH,
     NOBODY,
+    REASSIGN,
     RENEW,
     SHRINK,
     START,
+    Assignment,
     ClusterInput,
     Nodes,
     Partition,
@@ -37,6 +40,7 @@ from groupcheck.model.cluster import (
     environment,
     events,
     machines,
+    reassignment,
     requests,
 )
 from groupcheck.model.cluster.sources import KC, OLDER, TAGS, VERSION, at
@@ -95,6 +99,7 @@ PARTS: Final[tuple[Part, ...]] = (
     *events.PARTS,
     *deletion.PARTS,
     *machines.PARTS,
+    *reassignment.PARTS,
     *requests.PARTS,
 )
 VERSIONS: Final = {name: version_of(name, PARTS) for name in TAGS}
@@ -163,6 +168,15 @@ def _until_moved(step: ClusterStep, each: Table, subject: Any) -> None:  # noqa:
         return
 
 
+def _claim(step: ClusterStep, _given: ClusterInput) -> None:
+    try:
+        decide(step, elections.CLAIM, None)
+    except MovedError:
+        elections.moved(step)
+    except EventFailedError:
+        elections.failed(step)
+
+
 def _deliver(step: ClusterStep, given: ClusterInput) -> None:
     controller = existing(step.state.broker(given.sender).controller)
     request, *others = controller.channels[given.broker - 1]
@@ -186,7 +200,7 @@ _ACTIONS: Final[dict[str, Callable[[ClusterStep, ClusterInput], object]]] = {
     START: lambda step, _: decide(step, elections.START, None),
     RENEW: lambda step, _: decide(step, elections.RENEW, None),
     HANDLE: _handle,
-    CLAIM: lambda step, _: _until_moved(step, elections.CLAIM, None),
+    CLAIM: _claim,
     DELIVER: _deliver,
     ARRIVE: _arrive,
     LOSE: _take_orphan,
@@ -223,6 +237,15 @@ def _asked(settings: Settings, state: Cluster) -> Iterator[ClusterInput]:
         if settings.groups and len(nodes.topics) > requests.CONSUMED:
             numbers = range(1, len(state.brokers) + 1)
             yield from (ClusterInput(COMMIT, b) for b in numbers if _commits(state, b))
+        yield from _reassigned(settings, state)
+
+
+def _reassigned(settings: Settings, state: Cluster) -> Iterator[ClusterInput]:
+    for topic, target in enumerate(settings.targets):
+        if target and serving(state):
+            yield ClusterInput(REASSIGN, topic=topic)
+            if settings.cancels:
+                yield ClusterInput(CANCEL, topic=topic)
 
 
 def _isrs(instance: Brokers, state: Cluster) -> Iterator[ClusterInput]:
@@ -232,7 +255,7 @@ def _isrs(instance: Brokers, state: Cluster) -> Iterator[ClusterInput]:
         has_session = broker.running and broker.session == Session.LIVE
         if has_session if writes else serving(state):
             for topic in range(len(state.nodes.topics)):
-                yield from _lags(instance.settings, state, number, topic)
+                yield from _lags(state, number, topic)
         if has_session and broker.changed:
             yield ClusterInput(ANNOUNCE, number)
 
@@ -259,15 +282,13 @@ def _commits(state: Cluster, number: int) -> bool:
     )
 
 
-def _lags(settings: Settings, state: Cluster, number: int, topic: int) -> Iterator[ClusterInput]:
+def _lags(state: Cluster, number: int, topic: int) -> Iterator[ClusterInput]:
     """The followers of a leader that fall behind or catch up."""
     broker = state.broker(number)
     replica = broker.replicas[topic]
     if not broker.running or replica.role != Role.LEADER or replica.pending:
         return
-    for other in settings.topics[topic]:
-        if other == number:
-            continue
+    for other in sorted({*replica.assigned, *replica.isr} - {number}):
         if other in replica.isr:
             given = ClusterInput(SHRINK, number, topic, other)
             if state.faults > 0 or not environment.fetches(state, given):
@@ -304,7 +325,15 @@ def _own_steps(broker: Broker) -> Iterator[str]:
 
 def _stopped(settings: Settings) -> Cluster:
     count, topics = settings.brokers, len(settings.topics)
-    nodes = Nodes(NOBODY, 0, (0,) * count, (False,) * topics, (None,) * topics, (False,) * topics)
+    nodes = Nodes(
+        controller=NOBODY,
+        controller_epoch=0,
+        brokers=(0,) * count,
+        topics=(False,) * topics,
+        partitions=(None,) * topics,
+        deletions=(False,) * topics,
+        assignments=(Assignment(),) * topics,
+    )
     broker = Broker(replicas=(Replica(),) * topics, leaders=(0,) * topics)
     return Cluster(nodes, (broker,) * count, (0,) * count, (), settings.faults, settings.requests)
 
@@ -323,6 +352,10 @@ def _settled(settings: Settings) -> Cluster:
         brokers=(1,) * count,
         topics=tuple(topic in created for topic in range(len(settings.topics))),
         partitions=partitions,
+        assignments=tuple(
+            Assignment(replicas if topic in created else ())
+            for topic, replicas in enumerate(settings.topics)
+        ),
     )
     known = tuple(_known(settings, partitions, topic) for topic in range(len(settings.topics)))
     controller = Controller(1, (1,) * count, known, ((),) * count)
@@ -382,14 +415,20 @@ def _replica(settings: Settings, topic: int, partition: Partition | None, number
         return Replica()
     if partition.leader == number:
         writes = WRITES_ISR.holds_in(VERSIONS[settings.version])
-        epoch = partition.controller_epoch if writes else 0
         return Replica(
-            log=True, role=Role.LEADER, leader_epoch=0, isr=partition.isr, controller_epoch=epoch
+            log=True,
+            role=Role.LEADER,
+            leader_epoch=0,
+            isr=partition.isr,
+            assigned=settings.topics[topic],
+            controller_epoch=partition.controller_epoch if writes else 0,
         )
     return Replica(log=True, role=Role.FOLLOWER, leader_epoch=0)
 
 
 _BOTH: Final = (1, 2)
+MOVED: Final = Settings(topics=((1,),), created=1, targets=((2,),), faults=0, requests=1, isr=True)
+"""A topic is reassigned from broker 1 to broker 2."""
 
 
 # The instances in which the rules of 2.4 differ.
@@ -426,6 +465,10 @@ def instances() -> dict[str, Brokers]:
         "offsets": Settings(
             topics=(_BOTH, (1,)), created=2, requests=1, expires=False, groups=True
         ),
+        "reassignment": MOVED._replace(faults=1, moves=True),
+        "reassignment-3": MOVED._replace(brokers=3, topics=(_BOTH,), targets=((2, 3),)),
+        "reassignment-cancel": MOVED._replace(requests=2, cancels=True),
+        "reassignment-deletion": MOVED._replace(requests=2),
     }
     older = {f"{name}-{OLDER}": found[name]._replace(version=OLDER) for name in DIFFERENT}
     return {name: Brokers(settings) for name, settings in (found | older).items()}

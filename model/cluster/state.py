@@ -35,12 +35,13 @@ class Event(NamedTuple):
     Args:
         name: `Startup`, `Reelect`, `ControllerChange`, `Expire`, `RegisterBrokerAndReelect`,
             `BrokerChange`, `TopicChange`, `TopicDeletion`, `ReplicaLeaderElection`,
-            `AlterIsrReceived`, `IsrChangeNotification` or
+            `ApiPartitionReassignment`, `AlterIsrReceived`, `IsrChangeNotification` or
             `TopicDeletionStopReplicaResponseReceived`.
         broker: that has answered or asks; 0 in others.
         epoch: in AlterIsrReceived, the registration of that broker.
         topics: that it is about: those that were deleted, or the one of the request.
         partition: in AlterIsrReceived, what the leader asks for.
+        replicas: in ApiPartitionReassignment, the target; empty to cancel a reassignment.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Event(NamedTuple):
     epoch: int = 0
     topics: tuple[int, ...] = ()
     partition: Partition | None = None
+    replicas: tuple[int, ...] = ()
 
 
 class PartitionPhase(StrEnum):
@@ -83,6 +85,9 @@ class Topic(NamedTuple):
         queued: whether it is in `topicsToBeDeleted`.
         started: whether it is in `topicsWithDeletionStarted`.
         ineligible: whether it is in `topicsIneligibleForDeletion`.
+        adding: the replicas of the assignment that a reassignment adds.
+        removing: those that it removes.
+        reassigned: whether the partition is in `partitionsBeingReassigned`.
     """
 
     known: bool = False
@@ -93,6 +98,9 @@ class Topic(NamedTuple):
     queued: bool = False
     started: bool = False
     ineligible: bool = False
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    reassigned: bool = False
 
 
 class Controller(NamedTuple):
@@ -138,6 +146,7 @@ class Replica(NamedTuple):
         isr: that a leader knows, in the order in which the replicas have joined it.
         version: of the node that a leader or follower has last heard of.
         pending: whether the leader waits for an answer to AlterIsr.
+        assigned: the replicas that a leader knows; others cannot join its ISR.
         controller_epoch: with which a leader writes the node itself.
     """
 
@@ -147,6 +156,7 @@ class Replica(NamedTuple):
     isr: tuple[int, ...] = ()
     version: int = 0
     pending: bool = False
+    assigned: tuple[int, ...] = ()
     controller_epoch: int = 0
 
 
@@ -240,13 +250,16 @@ class Settings(NamedTuple):
         created: how many of the topics exist at first; 0 unless `running`.
         faults: how many brokers are killed, sessions end, `/controller` is deleted, or replicas
             fall behind.
-        requests: how many topics are created or deleted, or leaders are requested.
+        requests: how many topics are created, deleted or reassigned, or leaders are requested.
         kills: whether brokers are killed.
         expires: whether sessions of running brokers end.
         moves: whether `/controller` is deleted.
         isr: whether replicas fall behind and catch up.
         unclean: `unclean.leader.election.enable`.
         elects: whether preferred leaders are requested.
+        targets: by topic, the replicas to which a request reassigns it; empty if none does. A
+            shorter tuple stands for topics that are not reassigned.
+        cancels: whether the end of reassignments is requested.
         groups: whether topic 0 has the groups, which commit offsets of topic 1. Metadata is sent
             to brokers in such an instance only.
         version: of Kafka's rules.
@@ -264,5 +277,7 @@ class Settings(NamedTuple):
     isr: bool = False
     unclean: bool = False
     elects: bool = False
+    targets: tuple[tuple[int, ...], ...] = ()
+    cancels: bool = False
     groups: bool = False
     version: str = "2.7"

@@ -262,6 +262,7 @@ def add_leader_and_isr(step: ClusterStep, brokers: Iterable[int], topic: int) ->
         partition.leader_epoch,
         partition.isr,
         partition.version,
+        replicas=step.topic(topic).assigned,
         controller_epoch=partition.controller_epoch if WRITES_ISR(step) else 0,
     )
     for number in brokers:
@@ -342,11 +343,13 @@ class About(NamedTuple):
         topic: its number.
         broker: of a replica.
         preferred: whether only the preferred replica can become the leader.
+        reassigned: whether the replicas were reassigned, so that no other one can.
     """
 
     topic: int = -1
     broker: int = 0
     preferred: bool = False
+    reassigned: bool = False
 
 
 Subject = Any

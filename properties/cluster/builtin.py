@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import zip_longest
+
 from groupcheck.implementation.cluster.batch import Metadata
 from groupcheck.implementation.cluster.broker import Options
 from groupcheck.implementation.cluster.cluster import Cluster, PlannedTopic
@@ -30,8 +32,10 @@ class BuiltinCluster:
 
     def __init__(self, settings: Settings, store: Store | None = None) -> None:
         topics = [
-            PlannedTopic(_name(number, settings), (replicas,))
-            for number, replicas in enumerate(settings.topics)
+            PlannedTopic(_name(number, settings), (replicas,), target)
+            for number, (replicas, target) in enumerate(
+                zip_longest(settings.topics, settings.targets, fillvalue=())
+            )
         ]
         metadata = Metadata.OF_PARTITIONS if settings.groups else Metadata.NONE
         options = Options(settings.unclean, metadata, older=settings.version == OLDER)

@@ -7,6 +7,7 @@ from random import Random
 from typing import Final, NamedTuple
 
 from groupcheck.model.brokers import (
+    CANCEL,
     COMMIT,
     CREATE,
     DELETE,
@@ -15,6 +16,7 @@ from groupcheck.model.brokers import (
     KILL,
     MOVE,
     NOBODY,
+    REASSIGN,
     START,
     ClusterInput,
 )
@@ -23,11 +25,15 @@ from groupcheck.properties.cluster.real.views import BROKERS, IDS, ClusterView
 # What a specification does not have: a paused broker is one that takes no step.
 PAUSE: Final = "a broker is paused"
 RESUME: Final = "a paused broker goes on"
-NAMES: Final = (START, KILL, EXPIRE, MOVE, CREATE, DELETE, ELECT, COMMIT, PAUSE, RESUME)
+NAMES: Final = (
+    *(START, KILL, EXPIRE, MOVE, CREATE, DELETE, ELECT, REASSIGN, CANCEL, COMMIT),
+    *(PAUSE, RESUME),
+)
 OF_BROKER: Final = (START, KILL, EXPIRE, PAUSE, RESUME)
-OF_TOPIC: Final = (CREATE, DELETE, ELECT, COMMIT)
+OF_TOPIC: Final = (CREATE, DELETE, ELECT, REASSIGN, CANCEL, COMMIT)
 # By topic, its replicas, the preferred leader first.
 ASSIGNMENTS: Final = ((1, 2), (3, 1, 2), (2,))
+TARGETS: Final = ((2, 3), (1, 2), (3,))  # to which it is reassigned
 FEWEST, MOST = 4, 8  # actions in a random sequence
 AT_ONCE: Final = 0.35  # how many actions the next one follows at once
 
@@ -43,6 +49,8 @@ WEIGHTS: Final[dict[bool, dict[str, int]]] = {
         CREATE: 2,
         DELETE: 3,
         ELECT: 1,
+        REASSIGN: 4,
+        CANCEL: 1,
         COMMIT: 4,
         PAUSE: 1,
         RESUME: 10,
@@ -144,6 +152,8 @@ def possible(given: ClusterInput, state: Simulated) -> bool:
         CREATE: not exists,
         DELETE: not state.deletions[topic],
         ELECT: exists and any(state.running),
+        REASSIGN: exists and any(state.running),
+        CANCEL: exists and any(state.running),
         COMMIT: exists and not state.deletions[topic] and any(state.running),
     }[given.name]
 
@@ -219,8 +229,11 @@ def after(state: Simulated, given: ClusterInput) -> Simulated:
 
 def _settled(state: Simulated) -> Simulated:
     """End the deletions whose replicas are all there; without ZooKeeper, each."""
-    for topic, replicas in enumerate(ASSIGNMENTS[: len(state.topics)]):
-        there = all(state.running[r - 1] and not state.paused[r - 1] for r in replicas)
+    everywhere = zip(ASSIGNMENTS, TARGETS, strict=True)
+    for topic, (replicas, target) in enumerate(tuple(everywhere)[: len(state.topics)]):
+        there = all(
+            state.running[each - 1] and not state.paused[each - 1] for each in (*replicas, *target)
+        )
         if state.deletions[topic] and (there or not state.topics[topic] or not state.zookeeper):
             state = state._replace(
                 topics=_with(state.topics, topic, value=False),

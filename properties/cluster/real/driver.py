@@ -11,6 +11,7 @@ from threading import Event
 from typing import Final
 
 from groupcheck.model.brokers import (
+    CANCEL,
     COMMIT,
     CREATE,
     DELETE,
@@ -20,6 +21,7 @@ from groupcheck.model.brokers import (
     MOVE,
     NO_LEADER,
     NOBODY,
+    REASSIGN,
     START,
     ClusterInput,
     Partition,
@@ -35,6 +37,7 @@ from groupcheck.properties.cluster.real.actions import (
     ASSIGNMENTS,
     PAUSE,
     RESUME,
+    TARGETS,
     possible,
     simulated,
 )
@@ -134,7 +137,8 @@ class RealCluster:
         if not possible(given, simulated(view)):
             return False
         # Others would wait for the controller, or for a replica that does not work.
-        if given.name == ELECT or (given.name in {CREATE, DELETE} and not view.zookeeper):
+        of_controller = given.name in {ELECT, REASSIGN, CANCEL}
+        if of_controller or (given.name in {CREATE, DELETE} and not view.zookeeper):
             return view.has_controller
         if given.name == COMMIT:
             state = view.offsets_topic.partition if view.offsets_topic else None
@@ -181,6 +185,11 @@ class RealCluster:
             return self._processes.nodes.delete_topic(topic)
         if name == ELECT:
             return self._wire.elect(self._address(self._read().controller), topic)
+        if name in {REASSIGN, CANCEL}:
+            target = [self._real[each - 1] for each in TARGETS[number]]
+            return self._wire.reassign(
+                self._address(self._read().controller), topic, target if name == REASSIGN else None
+            )
         return self._commit(topic, committed)
 
     def _commit(self, topic: str, committed: set[int]) -> int:
@@ -292,7 +301,10 @@ class RealCluster:
             epoch = state.controller_epoch - self._base.controller_epoch + 1
             leader = self._id(state.leader)
             state = Partition(leader, state.leader_epoch, isr, epoch, state.version)
-        return raw._replace(replicas=tuple(map(self._id, raw.replicas)), partition=state)
+        replicas, adding, removing = (
+            tuple(map(self._id, each)) for each in (raw.replicas, raw.adding, raw.removing)
+        )
+        return raw._replace(replicas=replicas, partition=state, adding=adding, removing=removing)
 
     def _ask(self, view: ClusterView) -> ClusterView:
         """Ask the brokers that work, and look at their disks."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Final
 
-from groupcheck.model.brokers import COMMIT, ClusterInput, Nodes, Partition
+from groupcheck.model.brokers import COMMIT, Assignment, ClusterInput, Nodes, Partition
 from groupcheck.properties.cluster.real.actions import PAUSE, RESUME, Action
 from groupcheck.properties.cluster.real.promises import Violation
 from groupcheck.properties.cluster.real.views import ClusterView, nodes
@@ -17,6 +17,12 @@ from groupcheck.properties.cluster.real.views import ClusterView, nodes
 Oracle = Callable[[Sequence[ClusterInput]], Collection[Nodes] | None]
 
 MOST_SHOWN: Final = 3
+_OF_TOPICS: Final = {
+    "topics": "exists",
+    "deletions": "to be deleted",
+    "assignments": "replicas",
+    "partitions": "state",
+}
 
 
 def compared(found: Nodes) -> Nodes:
@@ -69,16 +75,13 @@ def differences(found: Nodes, allowed: Nodes) -> list[str]:
     lines = [
         f"{name.replace('_', ' ')} {_said(seen)} instead of {_said(other)}"
         for name, seen, other in zip(Nodes._fields, found, allowed, strict=True)
-        if seen != other and name not in {"partitions", "topics", "deletions"}
+        if seen != other and name not in _OF_TOPICS
     ]
     for number in range(len(found.topics)):
-        for name in ("topics", "deletions", "partitions"):
+        for name, what in _OF_TOPICS.items():
             seen, other = getattr(found, name)[number], getattr(allowed, name)[number]
             if seen != other:
-                what = {"topics": "exists", "deletions": "to be deleted", "partitions": "state"}
-                lines.append(
-                    f"topic {number}, {what[name]}: {_said(seen)} instead of {_said(other)}"
-                )
+                lines.append(f"topic {number}, {what}: {_said(seen)} instead of {_said(other)}")
     return lines
 
 
@@ -86,6 +89,8 @@ def _said(value: object) -> str:
     if isinstance(value, Partition):
         isr = " ".join(map(str, value.isr))
         return f"leader {value.leader}, epoch {value.leader_epoch}, ISR {isr}"
+    if isinstance(value, Assignment):
+        return " ".join(map(str, value.replicas)) or "none"
     if value is None:
         return "none"
     return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)

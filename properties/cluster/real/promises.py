@@ -109,6 +109,17 @@ def deletions_end(view: ClusterView) -> Iterator[str]:
             yield f"the deletion of topic {number} does not end, and all its replicas work"
 
 
+def reassignments_end(view: ClusterView) -> Iterator[str]:
+    """A reassignment ends when all replicas work."""
+    if not view.has_controller:
+        return
+    for number, topic in enumerate(view.topics):
+        if topic is None or view.is_deleted(number) or not (topic.adding or topic.removing):
+            continue
+        if all(map(view.works, topic.replicas)):
+            yield f"the reassignment of topic {number} does not end, and all its replicas work"
+
+
 def metadata_agree(view: ClusterView) -> Iterator[str]:
     """The metadata of every broker agree with those of ZooKeeper, or of a majority."""
     if not view.has_controller:
@@ -176,6 +187,7 @@ WHEN_SETTLED: Final[dict[str, Callable[[ClusterView], Iterator[str]]]] = {
     "replicas": whole_topics_have_leaders,
     "isr": isrs_are_exact,
     "deletion": deletions_end,
+    "reassignment": reassignments_end,
     "metadata": metadata_agree,
     "coordinator": the_coordinator_answers,
     "offsets": committed_offsets_survive,
@@ -255,7 +267,10 @@ ALWAYS: Final[dict[str, Callable[[Sequence[ClusterView]], Iterator[str]]]] = {
 # Those that say nothing of a cluster, by whether it has ZooKeeper. There, sessions end only when a
 # sequence says so. Without it, topics are deleted at once, and a leader with an older epoch than
 # another one had is not taken for the controller.
-MEANINGLESS: Final = {True: ("fencing", "replicas"), False: ("deletion", "controller-epoch")}
+MEANINGLESS: Final = {
+    True: ("fencing", "replicas"),
+    False: ("deletion", "controller-epoch", "reassignment"),
+}
 
 T = TypeVar("T")
 

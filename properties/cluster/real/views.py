@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final, NamedTuple
 
-from groupcheck.model.brokers import NO_LEADER, NOBODY, Nodes, Partition
+from groupcheck.model.brokers import NO_LEADER, NOBODY, Assignment, Nodes, Partition
 
 BROKERS: Final = 3
 MAJORITY: Final = BROKERS // 2 + 1
@@ -34,11 +34,15 @@ class TopicNode(NamedTuple):
             another one if the topic was created again.
         replicas: of its partition, as assigned.
         partition: the state of its partition, or None.
+        adding: the replicas that a reassignment adds.
+        removing: those that it removes.
     """
 
     created: int
     replicas: tuple[int, ...]
     partition: Partition | None
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
 
 class RawNodes(NamedTuple):
@@ -180,6 +184,10 @@ def nodes(view: ClusterView) -> Nodes:
         tuple(topic is not None for topic in view.topics),
         tuple(topic.partition if topic else None for topic in view.topics),
         view.deletions,
+        tuple(
+            Assignment(topic.replicas, topic.adding, topic.removing) if topic else Assignment()
+            for topic in view.topics
+        ),
     )
 
 

@@ -36,6 +36,7 @@ FIND_COORDINATOR: Final = 2
 OFFSET_FETCH: Final = 5
 OFFSET_COMMIT: Final = 2
 ELECT_LEADERS: Final = 1
+ALTER_PARTITION_REASSIGNMENTS: Final = 0
 
 T = TypeVar("T")
 
@@ -228,6 +229,26 @@ class Wire:
         if answer is None:
             return NO_ANSWER
         error: int = answer.error_code
+        return error
+
+    def reassign(self, broker: Address, topic: str, replicas: Sequence[int] | None) -> int:
+        """Ask the controller to move a topic to other replicas; None to cancel that."""
+        topics = codec.message_class("AlterPartitionReassignmentsRequest").fields["topics"]
+        partition = topics.fields["partitions"](
+            partition_index=0, replicas=None if replicas is None else list(replicas)
+        )
+        answer = self._ask(
+            broker,
+            lambda client: client.ask(
+                "AlterPartitionReassignments",
+                ALTER_PARTITION_REASSIGNMENTS,
+                timeout_ms=2_000,
+                topics=[topics(name=topic, partitions=[partition])],
+            ),
+        )
+        if answer is None:
+            return NO_ANSWER
+        error: int = answer.error_code or answer.responses[0].partitions[0].error_code
         return error
 
     def forget(self, broker: Address) -> None:

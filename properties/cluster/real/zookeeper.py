@@ -132,8 +132,13 @@ class ZooKeeper:
         if node is None:
             return None
         state = self._get(f"/brokers/topics/{name}/partitions/0/state")
-        replicas = tuple(json.loads(node[0])["partitions"]["0"])
-        return TopicNode(node[1].czxid, replicas, _partition(*state) if state else None)
+        assigned = json.loads(node[0])
+        replicas, adding, removing = (
+            tuple(assigned.get(kind, {}).get("0", ()))
+            for kind in ("partitions", "adding_replicas", "removing_replicas")
+        )
+        partition = _partition(*state) if state else None
+        return TopicNode(node[1].czxid, replicas, partition, adding, removing)
 
     def _get(self, path: str) -> _Node | None:
         try:

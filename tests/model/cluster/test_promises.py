@@ -8,10 +8,18 @@ from typing import Any, Final
 
 import pytest
 
-from groupcheck.model.brokers import CLAIM, HANDLE, MOVE, NOBODY, START, ClusterInput
+from groupcheck.model.brokers import (
+    CLAIM,
+    HANDLE,
+    MOVE,
+    NOBODY,
+    START,
+    Assignment,
+    ClusterInput,
+)
 from groupcheck.model.cluster import promises
 from groupcheck.model.cluster.checking import Property, Violation, violations
-from groupcheck.model.cluster.specification import RULES, VERSIONS, Brokers, instances
+from groupcheck.model.cluster.specification import MOVED, RULES, VERSIONS, Brokers, instances
 from groupcheck.model.cluster.state import Cluster, Role, Settings
 from groupcheck.model.cluster.step import ClusterStep, existing
 from groupcheck.model.engine.exploration import StateSpace, explore
@@ -27,8 +35,14 @@ BROKEN: Final = {
     "offsets": [promises.NO_OFFSET, promises.METADATA],
     "isr-2.4": [promises.CONTROLLER, promises.LEADERS],
     "offsets-2.4": [promises.NO_OFFSET, promises.METADATA],
+    "reassignment": [promises.LEADERS, promises.REMOVED],
+    "reassignment-cancel": [promises.DELETION_WAITS, promises.REMOVED],
+    "reassignment-deletion": [promises.DELETION_WAITS],
 }
-SMALL: Final = ("election-2", "leaders-3", "unclean", "creation", "groups")
+SMALL: Final = (
+    *("election-2", "leaders-3", "unclean", "creation", "groups"),
+    *("reassignment-3", "reassignment-cancel", "reassignment-deletion"),
+)
 
 
 @cache
@@ -171,6 +185,16 @@ def _lead_unclean(step: ClusterStep, about: Any) -> None:
         step.node_at("partitions", about.topic, changed)
 
 
+def _assign_to_none(step: ClusterStep, about: Any) -> None:
+    step.node_at("assignments", about.topic, Assignment())
+
+
+def _keep_removed(step: ClusterStep, about: Any) -> None:
+    """A replica that has been removed stays in the ISR."""
+    node = existing(step.state.nodes.partitions[about.topic])
+    step.node_at("partitions", about.topic, node._replace(isr=(*node.isr, 1)))
+
+
 def _leave_partition(step: ClusterStep, about: Any) -> None:
     partitions = instances()["deletion"].initial.nodes.partitions
     step.node_at("partitions", about.topic, partitions[about.topic])
@@ -196,6 +220,11 @@ SEEDED: Final[list[tuple[Property, Settings, Version]]] = [
     (promises.COORDINATOR, OF["groups"], _without("coordinator/elected")),
     (promises.NO_OFFSET, OF["offsets"], _without("offsets/deleted")),
     (promises.METADATA, OF["offsets"]._replace(faults=0), _instead("update-metadata/deleted")),
+    (promises.ASSIGNED, MOVED, _and_then("reassignment/completed", _keep_removed)),
+    (promises.HAS_REPLICA, MOVED, _and_then("reassignment/completed", _assign_to_none)),
+    (promises.DELETION_WAITS, MOVED._replace(requests=2), _without("deletion/halt")),
+    (promises.REASSIGNED, MOVED, _without("reassignment/caught-up")),
+    (promises.REMOVED, MOVED, _without("replica/deletion-started")),
 ]
 
 

@@ -17,7 +17,14 @@ from typing import Any, Final
 
 import pytest
 
-from groupcheck.model.brokers import ClusterInput, Nodes, Partition, Request, TopicRequest
+from groupcheck.model.brokers import (
+    Assignment,
+    ClusterInput,
+    Nodes,
+    Partition,
+    Request,
+    TopicRequest,
+)
 from groupcheck.model.cluster.specification import VERSIONS, Brokers, instances
 from groupcheck.model.cluster.state import (
     Broker,
@@ -57,6 +64,10 @@ TLC: Final = {
     "deletions": (20_953, 83_083, 24),
     "groups": (2_256, 7_050, 22),
     "offsets": (26_413, 122_443, 33),
+    "reassignment": (23_493, 97_057, 28),
+    "reassignment-3": (1_995, 6_052, 24),
+    "reassignment-cancel": (888, 2_188, 20),
+    "reassignment-deletion": (665, 1_615, 20),
     "leaders-2.4": (13_232, 49_951, 23),
     "isr-2.4": (62_420, 257_609, 29),
     "isr-sessions-2.4": (11_277, 38_010, 31),
@@ -78,7 +89,9 @@ TOPICS: Final = {
     ((2,),): "OneReplica",
     ((1,), (2,)): "TwoTopics",
     ((1, 2), (1,)): "GroupsAndTopic",
+    ((1,),): "FirstReplica",
 }
+TARGETS: Final = {(): "NoTargets", ((2,),): "ToSecond", ((2, 3),): "ToLastTwo"}
 
 Step = tuple[Cluster, ClusterInput, tuple[str, ...], Cluster]
 
@@ -167,6 +180,7 @@ def _nodes(record: tla.Value) -> Nodes:
     found = Nodes(**_fields(record))
     return found._replace(
         partitions=tuple(map(_partition, found.partitions)),
+        assignments=tuple(Assignment(**_fields(each)) for each in found.assignments),
         announced=tuple(map(_numbers, found.announced)),
     )
 
@@ -258,18 +272,19 @@ def test_each_cfg_has_the_constants_of_its_instance(name: str) -> None:
     instance: Brokers = instances()[name]
     text = (FOLDER / f"{name}.cfg").read_text(encoding="utf-8")
     constants = dict(re.findall(r"^  (\w+) (?:=|<-) (.*)$", text, re.MULTILINE))
-    named = constants.pop("Topics")
-    assert named == TOPICS[instance.settings.topics]
+    topics, targets = instance.settings.topics, instance.settings.targets
+    assert constants.pop("Topics") == TOPICS[topics]
+    assert constants.pop("Targets") == TARGETS[targets]
     settings = {constant.lower(): tla.parse(value) for constant, value in constants.items()}
-    assert Settings(**settings, topics=instance.settings.topics) == instance.settings
-    assert {*settings, "topics"} == set(Settings._fields)
+    assert Settings(**settings, topics=topics, targets=targets) == instance.settings
+    assert {*settings, "topics", "targets"} == set(Settings._fields)
 
 
 def test_the_topics_of_the_cfgs_are_those_of_the_instances() -> None:
     text = SPECIFICATION.read_text(encoding="utf-8")
     defined = dict(re.findall(r"^(\w+) +== (<<[<\d, >]*>>)$", text, re.MULTILINE))
     assert {name: tla.parse(value) for name, value in defined.items()} == {
-        name: topics for topics, name in TOPICS.items()
+        name: topics for names in (TOPICS, TARGETS) for topics, name in names.items()
     }
 
 

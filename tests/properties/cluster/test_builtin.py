@@ -66,6 +66,18 @@ LARGER = {
         isr=True,
         elects=True,
     ),
+    "many-reassigned": Settings(
+        brokers=3,
+        topics=((1, 2), (3,)),
+        created=2,
+        faults=8,
+        requests=12,
+        moves=True,
+        isr=True,
+        elects=True,
+        targets=((2, 3), (1, 2)),
+        cancels=True,
+    ),
 }
 OLDER_TOO = {f"{name}-2.4": each._replace(version="2.4") for name, each in LARGER.items()}
 ALL = instances() | {name: Brokers(each) for name, each in (LARGER | OLDER_TOO).items()}

@@ -15,6 +15,7 @@ from groupcheck.model.brokers import (
     LOAD,
     LOSE,
     MOVE,
+    REASSIGN,
     RENEW,
     SHRINK,
     START,
@@ -205,3 +206,54 @@ def test_a_controller_does_not_elect_a_leader_after_a_later_controller_has() -> 
     assert walk.state.nodes.partitions[0] is not None
     assert walk.state.nodes.partitions[0].controller_epoch == 2
     walk.go_on()
+
+
+def test_a_failover_fails_if_a_topic_is_reassigned_that_has_no_leader_and_no_live_replica() -> None:
+    walk = Compared(
+        Settings(
+            brokers=3,
+            topics=((1, 2), (3,)),
+            running=False,
+            faults=2,
+            requests=4,
+            moves=True,
+            targets=((2, 3), (1, 2)),
+        )
+    )
+    walk.do(START, 2)
+    walk.do(CREATE, topic=1)
+    for step in (HANDLE, CLAIM, HANDLE):
+        walk.do(step, 2)
+    walk.do(START, 1)
+    walk.do(HANDLE, 2)
+    walk.do(REASSIGN, topic=1)
+    walk.do(HANDLE, 2)
+    assert walk.state.nodes.assignments[1].adding == (1, 2)
+    walk.do(KILL, 1)
+    walk.do(EXPIRE, 1)
+    walk.do(MOVE)
+    walk.do(HANDLE, 2)
+    walk.do(HANDLE, 2)
+    walk.do(CLAIM, 2)
+    assert "reassignment/node-is-gone" in walk.rules
+
+
+def test_a_deletion_waits_for_a_reassignment_that_waits_for_it() -> None:
+    walk = Compared(
+        Settings(
+            topics=((1,),), created=1, faults=9, requests=9, moves=True, isr=True, targets=((2,),)
+        )
+    )
+    walk.do(REASSIGN, topic=0)
+    walk.do(DELETE, topic=0)
+    walk.do(MOVE)
+    walk.do(HANDLE, 1)
+    walk.do(HANDLE, 1)  # the deletion starts
+    assert "deletion/start" in walk.rules
+    walk.go_on()
+    nodes = walk.state.nodes
+    assert nodes.deletions[0]
+    assert nodes.assignments[0].adding == (2,)
+    assert nodes.partitions[0] is not None
+    assert nodes.partitions[0].leader == -1
+    assert all(broker.running for broker in walk.state.brokers)

@@ -118,6 +118,13 @@ WRONG: list[tuple[str, Change, str]] = [
         "the deletion of topic 1 does not end, and all its replicas work",
     ),
     (
+        "reassignment",
+        lambda view: view._replace(
+            topics=(view.topics[0] and view.topics[0]._replace(adding=(2,)), *view.topics[1:])
+        ),
+        "the reassignment of topic 0 does not end, and all its replicas work",
+    ),
+    (
         "metadata",
         lambda view: _answers(view, 3, leaders=(2, -3, 2)),
         "topic 0 has leader 2 in the metadata of broker 3",
@@ -269,7 +276,7 @@ def test_each_promise_says_something_of_a_cluster_of_some_kind() -> None:
     every = {**WHEN_SETTLED, **ALWAYS}
     with_zookeeper, without = (set(of_cluster(every, zookeeper=each)) for each in (True, False))
     assert with_zookeeper | without == set(every)
-    assert (len(with_zookeeper), len(without)) == (13, 13)
+    assert (len(with_zookeeper), len(without)) == (14, 13)
 
 
 def test_a_topic_that_is_created_again_begins_with_leader_epoch_zero(settled: ClusterView) -> None:

@@ -9,13 +9,16 @@ from random import Random
 import pytest
 
 from groupcheck.model.brokers import (
+    CANCEL,
     COMMIT,
     CREATE,
     DELETE,
     EXPIRE,
     KILL,
     MOVE,
+    REASSIGN,
     START,
+    Assignment,
     ClusterInput,
     Nodes,
     Partition,
@@ -56,7 +59,7 @@ def test_sequences_without_zookeeper_have_no_action_on_it() -> None:
     random = Random(6)
     chosen = [random_sequence(random, zookeeper=False) for _ in range(300)]
     found = {action.given.name for each in chosen for action in each}
-    assert found == set(NAMES) - {EXPIRE, MOVE}
+    assert found == set(NAMES) - {EXPIRE, MOVE, REASSIGN, CANCEL}
 
 
 def test_without_zookeeper_a_killed_broker_is_started_and_a_topic_is_deleted_at_once(
@@ -158,13 +161,15 @@ def test_nodes_that_are_not_allowed_are_compared_with_the_nearest(settled: Clust
 
 def test_every_difference_between_nodes_is_named(settled: ClusterView) -> None:
     found = nodes(settled)
-    other = Nodes(2, 5, (1, 0, 1), (False, True), (None, None), (True, False))
+    none = (Assignment(),) * 2
+    other = Nodes(2, 5, (1, 0, 1), (False, True), (None, None), (True, False), none)
     assert differences(found, other) == [
         "controller 1 instead of 2",
         "controller epoch 1 instead of 5",
         "brokers (1, 1, 1) instead of (1, 0, 1)",
         "topic 0, exists: yes instead of no",
         "topic 0, to be deleted: no instead of yes",
+        "topic 0, replicas: 1 2 instead of none",
         "topic 0, state: leader 1, epoch 0, ISR 1 2 instead of none",
         "topic 1, exists: no instead of yes",
     ]
