@@ -271,6 +271,9 @@ MEANINGLESS: Final = {
     True: ("fencing", "replicas"),
     False: ("deletion", "controller-epoch", "reassignment"),
 }
+    True: ("fencing", "replicas"),
+    False: ("deletion", "controller-epoch", "reassignment"),
+}
 
 T = TypeVar("T")
 
