@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from groupcheck.properties.cluster.real.promises import (
-    ALWAYS,
-    WHEN_SETTLED,
+    EVERY,
     Violation,
     of_cluster,
 )
@@ -34,7 +33,7 @@ class ClusterRun(NamedTuple):
     @property
     def promises(self) -> list[str]:
         """The ids of the promises that were checked."""
-        return list(of_cluster({**WHEN_SETTLED, **ALWAYS}, zookeeper=self.zookeeper))
+        return list(of_cluster(EVERY, zookeeper=self.zookeeper))
 
 
 def finding_id(violation: Violation) -> str:
@@ -103,7 +102,7 @@ def finding_lines(finding: Finding) -> Iterator[str]:
 
 def promise(violation: Violation) -> str:
     """The promise that is violated, in words."""
-    check = {**WHEN_SETTLED, **ALWAYS}.get(violation.promise)
+    check = EVERY.get(violation.promise)
     if check is None:
         return "The nodes are those that the specification allows."
     return (check.__doc__ or "").strip()

@@ -264,13 +264,11 @@ ALWAYS: Final[dict[str, Callable[[Sequence[ClusterView]], Iterator[str]]]] = {
     "in-sync": leaders_are_in_sync,
     "leader-epoch": leader_epochs_grow,
 }
+EVERY: Final[dict[str, Callable[..., Iterator[str]]]] = {**WHEN_SETTLED, **ALWAYS}
 # Those that say nothing of a cluster, by whether it has ZooKeeper. There, sessions end only when a
 # sequence says so. Without it, topics are deleted at once, and a leader with an older epoch than
 # another one had is not taken for the controller.
 MEANINGLESS: Final = {
-    True: ("fencing", "replicas"),
-    False: ("deletion", "controller-epoch", "reassignment"),
-}
     True: ("fencing", "replicas"),
     False: ("deletion", "controller-epoch", "reassignment"),
 }

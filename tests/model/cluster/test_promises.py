@@ -74,21 +74,25 @@ def test_every_rule_is_applied_in_an_instance() -> None:
 # apply them.
 RARE: Final = {
     "alter-isr/desired",
-    "alter-isr/unknown",
     "alter-isr/version",
     "coordinator/already-loading",
     "deletion/unknown-replica",
+    "election/failed",
     "environment/commit",
     "event/isr-change-ignored",
     "event/preferred-leader-ignored",
+    "event/reassignment-ignored",
     "offsets/forgotten",
     "partition/exists",
     "partition/node-is-gone",
     "partition/node-is-newer",
+    "reassignment/no-topic",
+    "reassignment/node-is-gone",
+    "reassignment/node-is-newer",
+    "reassignment/without-leader",
     "replica/node-is-gone",
     "replica/session-ended",
     "replica/stuck",
-    "stop-replica/fenced",
 }
 
 
