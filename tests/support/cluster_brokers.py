@@ -7,13 +7,14 @@ import struct
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Event
 from typing import Any
 
 from groupcheck.properties.brokers import java
 from groupcheck.properties.cluster.real.processes import Processes, release_of
-from groupcheck.properties.cluster.real.views import IDS, OFFSETS
+from groupcheck.properties.cluster.real.views import IDS, NONE, OFFSETS
+from groupcheck.properties.cluster.real.wire import Wire
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.connection import BootstrapClient
 
@@ -181,6 +182,16 @@ class Cluster:
             )
         error: int = answer.error_code
         return error
+
+    def reassign(self, topic: str, *replicas: int) -> None:
+        """Request that a topic moves to brokers, or that this ends if there are none."""
+        address = self.processes.running[self.controller].address
+        with closing(Wire(self.processes.interrupted)) as wire:
+            assert wire.reassign(address, topic, replicas or None) == NONE
+
+    def has_log(self, broker: int, topic: str) -> bool:
+        """Whether a broker has the log of partition 0 of a topic."""
+        return (self.processes.data(broker) / f"{topic}-0").exists()
 
     def wait_for_controller(self) -> None:
         """Wait until there is a controller, and until it has handled its own election."""

@@ -7,6 +7,7 @@ that page says under "Workaround" then helps.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Iterator
 from threading import Event
 
@@ -34,6 +35,7 @@ DELETIONS = 500  # 4 are usual
 QUIET_S = 5.0  # if no broker has claimed to be the controller for so long, none will
 STAYS_S = 10.0
 TRIES = 5
+SETTLES_S = 2.0
 FENCED = "Controller moved to another broker when moving some replicas to OfflineReplica state"
 NEWER = "Leader and isr path written by another controller"
 NOT_EMPTY = "Controller to broker state change requests batch is not empty"
@@ -264,3 +266,50 @@ def _lead(cluster: Cluster) -> None:
             cluster.committed(1, MOVING_GROUP, "topic")[0] == LOADING or _coordinates(cluster, LONG)
         )
     )
+
+
+def test_a_reassigned_partition_has_no_leader_if_the_session_of_its_target_ends(
+    cluster: Cluster,
+) -> None:
+    """The target joins the ISR while it is not live, so the reassignment ends without a leader."""
+    topics = (f"moved-{number}" for number in range(TRIES))
+    topic = next((each for each in topics if _has_no_leader(cluster, each)), "")
+    assert topic
+    assert cluster.registered == set(IDS)
+    during(STAYS_S, lambda: _moved_to_nowhere(cluster, topic))
+    cluster.restart(3)
+    eventually(lambda: cluster.state(topic)["leader"] == 3)
+
+
+def _has_no_leader(cluster: Cluster, topic: str) -> bool:
+    """Move a topic from broker 2 to broker 3, whose session ends; whether it has no leader then."""
+    if cluster.controller == 3:
+        cluster.move_controller(1)
+    cluster.create(topic, 2)
+    cluster.reassign(topic, 3)
+    cluster.end_session(3)
+    eventually(lambda: cluster.registered == set(IDS))
+    eventually(lambda: cluster.state(topic)["isr"] == [3])
+    time.sleep(SETTLES_S)
+    return _moved_to_nowhere(cluster, topic)
+
+
+def _moved_to_nowhere(cluster: Cluster, topic: str) -> bool:
+    state = cluster.state(topic)
+    return (state["leader"], state["isr"]) == (-1, [3])
+
+
+def test_the_log_of_a_broker_stays_after_a_reassignment_to_it_was_cancelled(
+    cluster: Cluster,
+) -> None:
+    """The broker handles LeaderAndIsr, and then StopReplica with the same leader epoch."""
+    if cluster.controller == 3:
+        cluster.move_controller(1)
+    cluster.create("cancelled", 2)
+    cluster.processes.pause(3)
+    cluster.reassign("cancelled", 3)
+    cluster.reassign("cancelled")
+    cluster.processes.resume(3)
+    eventually(lambda: cluster.has_log(3, "cancelled"))
+    during(STAYS_S, lambda: cluster.has_log(3, "cancelled"))
+    assert cluster.state("cancelled")["isr"] == [2]
