@@ -42,9 +42,9 @@ with different subscriptions, members that subscribe to nothing, static members,
 of partitions from earlier generations, also of partitions that no longer exist.
 
 `python bench/assignors.py run --cases 100000` verifies all of them, and `python bench/assignors.py
-page` writes this page. `groupcheck assignors verify kafka-clients:4.1 --cases 3000` finds most of it
-for one. An assignor that has not answered in time five times is not asked again, so its findings are
-of fewer groups.
+page` writes this page. `groupcheck assignors verify kafka-clients:4.1 --cases 3000` finds most
+of it for one. An assignor that has not answered in time five times is not asked again, so its
+findings are of fewer groups.
 """
 PROMISES_HEAD: Final = """
 ## The promises

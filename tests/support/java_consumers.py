@@ -73,6 +73,8 @@ class Consumers:
             "partition.assignment.strategy": STRATEGIES[assignor],
             "auto.offset.reset": "earliest",
             "enable.auto.commit": False,
+            # Their metadata request must not create a topic that is deleted to be created again.
+            "allow.auto.create.topics": False,
             **{name.replace("_", "."): value for name, value in settings.items()},
         }
         self._owned: dict[str, list[str]] = {}
