@@ -14,13 +14,13 @@ from groupcheck.properties.brokers.definition import Address
 from groupcheck.properties.cluster.real import quorum as module
 from groupcheck.properties.cluster.real.actions import PAUSE, RESUME, random_sequence
 from groupcheck.properties.cluster.real.driver import RealCluster
-from groupcheck.properties.cluster.real.processes import release_of
 from groupcheck.properties.cluster.real.promises import unsettled
 from groupcheck.properties.cluster.real.quorum import Quorum, agreed, stable_ports
 from groupcheck.properties.cluster.real.verify import Limits, verify_sequences
 from groupcheck.properties.cluster.real.views import IDS, ClusterView, TopicNode
 from groupcheck.properties.cluster.real.wire import Described, Leader
 from support.needs import needs_broker
+from support.real_clusters import real_cluster
 
 SEQUENCES, TIME_S = 3, 20
 TOPIC = TopicNode(7, (1, 2), Partition(1, 0, (1, 2), 0, 0))
@@ -115,11 +115,8 @@ def test_a_leader_with_an_older_epoch_than_another_had_is_not_the_controller(
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RealCluster]:
     """One real cluster for all tests."""
-    running = RealCluster(release_of("kafka-cluster:4.1"), Event(), lambda _: None)
-    try:
+    with real_cluster("kafka-cluster:4.1") as running:
         yield running
-    finally:
-        running.stop()
 
 
 def _settled(cluster: RealCluster, *inputs: ClusterInput) -> ClusterView:

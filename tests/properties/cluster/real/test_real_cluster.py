@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from threading import Event
 
 import pytest
 
@@ -21,11 +20,11 @@ from groupcheck.model.brokers import (
 )
 from groupcheck.properties.cluster.real.actions import PAUSE, RESUME, Action, random_sequence
 from groupcheck.properties.cluster.real.driver import RealCluster
-from groupcheck.properties.cluster.real.processes import release_of
 from groupcheck.properties.cluster.real.promises import unsettled
 from groupcheck.properties.cluster.real.verify import Limits, trace_of, verify_sequences
 from groupcheck.properties.cluster.real.views import ClusterView
 from support.needs import needs_broker
+from support.real_clusters import real_cluster
 
 pytestmark = needs_broker("kafka:2.7")
 
@@ -33,11 +32,8 @@ pytestmark = needs_broker("kafka:2.7")
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RealCluster]:
     """One cluster for all tests."""
-    running = RealCluster(release_of("kafka-cluster:2.7"), Event(), lambda _: None)
-    try:
+    with real_cluster("kafka-cluster:2.7") as running:
         yield running
-    finally:
-        running.stop()
 
 
 def _settled(cluster: RealCluster, *inputs: ClusterInput) -> ClusterView:
