@@ -1,8 +1,9 @@
 """The assignors of client libraries: `python bench/assignors.py run|page|speed`.
 
-`run PORT... --cases N --into DIR` verifies libraries and writes a result of each to DIR. `page
---into DIR` writes docs/assignors-compared.md from these results. `speed` assigns 100,000 partitions
-to 1,000 members with each library and prints the seconds.
+`run PORT... --cases N --into DIR` verifies libraries and writes a result of each to DIR; with
+`--assignor NAME`, only that one, and the rest of the result stays. `page --into DIR` writes
+docs/assignors-compared.md from these results. `speed` assigns 100,000 partitions to 1,000 members
+with each library and prints the seconds.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from groupcheck.model.assignors.group import Group, Member, Topic
-from groupcheck.model.assignors.promises import ADVICE, ASSIGNORS, PROMISES, followed
+from groupcheck.model.assignors.group import Assignment, Group, Member, Topic
+from groupcheck.model.assignors.promises import ADVICE, ASSIGNORS, PROMISES, SEVERITIES, followed
 from groupcheck.properties.assignors.port import AssignorFailedError, AssignorPort
 from groupcheck.properties.assignors.source import assignor_source
 from groupcheck.properties.assignors.verify import Settings, verify
@@ -62,19 +63,39 @@ def _say(line: str) -> None:
     sys.stdout.flush()
 
 
-def _run(port_names: list[str], cases: int, into: Path) -> None:
+def _run(port_names: list[str], only: list[str], cases: int, into: Path) -> None:
     into.mkdir(parents=True, exist_ok=True)
     for spec in port_names:
         source = assignor_source(spec)
         port = source.make(_say)
         info = port.open()
         settings = Settings(source.version, cases)
-        verified = [verify(port, name, settings) for name in info.assignors]
+        verified = [
+            verify(port, name, settings) for name in info.assignors if name in only or not only
+        ]
         port.shutdown()
         result = run_json(AssignorsRun(spec, info, source.version, settings.seed, verified))
         file = into / f"{spec.replace(':', '-')}.json"
+        if only and file.exists():
+            result = _replaced(json.loads(file.read_text("utf-8")), result)
         file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         _say(f"{spec}: {result['verdict']}")
+
+
+def _replaced(before: Any, after: Any) -> Any:
+    """A result with other results of some of its assignors."""
+    names = {each["name"] for each in after["assignors"]}
+    later = {each["name"]: each for each in after["assignors"]}
+    kept = [each for each in before["findings"] if each["assignor"] not in names]
+    findings = sorted(
+        [*kept, *after["findings"]], key=lambda each: SEVERITIES.index(each["severity"])
+    )
+    return {
+        **before,
+        "assignors": [later.get(each["name"], each) for each in before["assignors"]],
+        "findings": findings,
+        "verdict": after["verdict"] if not kept else before["verdict"],
+    }
 
 
 def page(results: Mapping[str, Any]) -> str:
@@ -136,41 +157,58 @@ def _block(lines: list[str]) -> str:
     return "\n```text\n" + "\n".join(lines) + "\n```\n"
 
 
-def _large(*, different: bool) -> Group:
-    """1,000 members and 100 topics of 1,000 partitions; each subscribes to half if different."""
-    topics = tuple(Topic(f"t{n:02}", (frozenset(),) * 1_000) for n in range(100))
+def _large(*, different: bool = False, racks: bool = False) -> Group:
+    """1,000 members and 100 topics of 1,000 partitions; each subscribes to half if different.
+
+    With racks, there are three, and each partition has a replica in one of them.
+    """
+    in_racks = [frozenset({f"r{n % 3}"} if racks else ()) for n in range(1_000)]
+    topics = tuple(Topic(f"t{n:02}", tuple(in_racks)) for n in range(100))
     names = [topic.name for topic in topics]
     members = tuple(
-        Member(f"m{n:03}", tuple(names[n % 2 :: 2] if different and n % 10 else names))
+        Member(
+            f"m{n:03}",
+            tuple(names[n % 2 :: 2] if different and n % 10 else names),
+            rack=f"r{n % 3}" if racks else None,
+        )
         for n in range(1_000)
     )
     return Group(topics, members)
 
 
+# The columns of the table of speeds.
+GROUPS: Final = {
+    "same subscriptions": {},
+    "different": {"different": True},
+    "same, in racks": {"racks": True},
+    "different, in racks": {"different": True, "racks": True},
+}
+
+
 def _timed(port: AssignorPort, assignor: str, group: Group) -> str:
-    """Seconds for a new group, and after 10 members have left."""
+    """Seconds for half of the members, for all of them, and after 10 have left."""
     cells = []
-    for _ in range(2):
+    assigned: Assignment = {}
+    for members in (group.members[:500], group.members, group.members[10:]):
+        start_group = followed(group._replace(members=members), assigned)
         start = time.perf_counter()
         try:
-            assigned = port.assign(assignor, group)
+            assigned = port.assign(assignor, start_group)
         except AssignorFailedError as error:
             return f"{error}"[:40]
         cells.append(f"{time.perf_counter() - start:.1f}")
-        after = followed(group, assigned)
-        group = after._replace(members=after.members[10:])
     return " / ".join(cells)
 
 
 def _speed(port_names: list[str], limit_s: float) -> None:
-    _say("seconds for a new group, and after 10 members have left")
-    _say("| | same subscriptions | different |\n| --- | --- | --- |")
+    _say("seconds for half of the members, for all of them, and after 10 have left")
+    _say(f"| | {' | '.join(GROUPS)} |\n| --- |{' --- |' * len(GROUPS)}")
     for spec in port_names:
         port = assignor_source(spec).make(lambda _: None)
         if hasattr(port, "_limit_s"):
             port._limit_s = limit_s
         for name in port.open().assignors:
-            cells = (_timed(port, name, _large(different=different)) for different in (False, True))
+            cells = (_timed(port, name, _large(**each)) for each in GROUPS.values())
             _say(f"| {spec} {name} | {' | '.join(cells)} |")
         port.shutdown()
 
@@ -180,12 +218,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("part", choices=("run", "page", "speed"))
     parser.add_argument("ports", nargs="*", metavar="PORT")
+    parser.add_argument("--assignor", action="append", default=[], metavar="NAME")
     parser.add_argument("--cases", type=int, default=1_000, metavar="N")
     parser.add_argument("--into", type=Path, default=Path("assignors"), metavar="DIR")
     parser.add_argument("--limit", type=float, default=120.0, metavar="SECONDS")
     options = parser.parse_args()
     if options.part == "run":
-        _run(options.ports or list(PORTS), options.cases, options.into)
+        _run(options.ports or list(PORTS), options.assignor, options.cases, options.into)
     elif options.part == "speed":
         _speed(options.ports or list(PORTS), options.limit)
     else:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from collections.abc import Set as AbstractSet
 
-from groupcheck.implementation.assignors.member import Member, Topics
+from groupcheck.implementation.assignors.member import Member, Topics, prefers_racks
 from groupcheck.implementation.assignors.protocol import Partition
 
 Assigned = dict[str, list[Partition]]
@@ -43,7 +43,7 @@ def assign_range_without_racks(topics: Topics, members: Sequence[Member]) -> Ass
 def assign_range(topics: Topics, members: Sequence[Member]) -> Assigned:
     """Ranges that prefer replicas in the members' racks (4.1 RangeAssignor.java:123)."""
     subscribers = _subscribers(topics, members)
-    if not any(_prefers_racks(topics[topic], found) for topic, found in subscribers.items()):
+    if not any(prefers_racks(topics[topic], found) for topic, found in subscribers.items()):
         return assign_range_without_racks(topics, members)
     assigned: Assigned = {member.id: [] for member in members}
     together = defaultdict(list)
@@ -53,21 +53,13 @@ def assign_range(topics: Topics, members: Sequence[Member]) -> Assigned:
         shares = [_Share(topic, topics[topic], subscribers[topic]) for topic in same]
         if len(shares) > 1:
             _take_together(shares)
-        elif _prefers_racks(topics[same[0]], subscribers[same[0]]):
+        elif prefers_racks(topics[same[0]], subscribers[same[0]]):
             shares[0].take(in_rack=True)
         for share in shares:
             share.take(in_rack=False)
             for member, numbers in zip(share.members, share.taken, strict=True):
                 assigned[member.id] += ((share.topic, number) for number in sorted(numbers))
     return assigned
-
-
-def _prefers_racks(racks: Sequence[AbstractSet[str]], members: Iterable[Member]) -> bool:
-    """Racks matter if some are shared, and not every partition has a replica in all of them."""
-    every = set[str]().union(*racks)
-    return not every.isdisjoint(m.rack for m in members if m.rack) and any(
-        r != every for r in racks
-    )
 
 
 class _Share:

@@ -38,7 +38,7 @@ ASSIGNORS: Final[Mapping[str, Assignor]] = {
 # RangeAssignor.java:31, UniformAssignor.java:31).
 BROKER_ASSIGNORS: Final[Mapping[str, Assignor]] = {
     "range": in_turn.assign_range_without_racks,
-    "uniform": sticky.assign,
+    "uniform": sticky.assign_without_racks,
 }
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
@@ -21,3 +21,14 @@ class Member(NamedTuple):
     rack: str | None = None
     owned: Sequence[Partition] = ()
     generation: int = NO_GENERATION
+
+
+def prefers_racks(racks: Sequence[AbstractSet[str]], members: Iterable[Member]) -> bool:
+    """Whether some members are in the rack of a replica, and partitions differ in their racks.
+
+    4.1 AbstractPartitionAssignor.java:122.
+    """
+    every = set[str]().union(*racks)
+    return not every.isdisjoint(m.rack for m in members if m.rack) and any(
+        each != every for each in racks
+    )

@@ -1,15 +1,16 @@
-"""How balanced an assignment is, and how many partitions it moves: is there a better one?
+"""How balanced an assignment is, and what it costs: is there a better one?
 
 An assignment is a flow: each partition goes to one member that subscribes to its topic. Balance is
-the sum of the squares of the members' numbers of partitions, and a partition costs 1 if its owner
-does not keep it. A flow of convex costs is the best one if and only if no chain of moves improves
-it (no negative cycle in the residual network), which is what is looked for: a partition goes from
-one member to a second, one of the second's to a third, and so on. The chain found is the proof.
+the sum of the squares of the members' numbers of partitions. A partition costs something if its
+owner does not keep it, and if it is not in its member's rack. A flow of convex costs is the best
+one if and only if no chain of moves improves it (no negative cycle in the residual network), which
+is what is looked for: a partition goes from one member to a second, one of the second's to a third,
+and so on. The chain found is the proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from groupcheck.model.assignors.group import Assignment, Group, Partition
@@ -27,6 +28,32 @@ class Move(NamedTuple):
 
 
 Chain = tuple[Move, ...]
+# What a partition costs at a member.
+Costs = Callable[[Partition, str], int]
+
+
+def owners_cost(owners: Mapping[Partition, str]) -> Costs:
+    """1 for each partition that had an owner and goes to another member."""
+    return lambda partition, member: int(owners.get(partition, member) != member)
+
+
+def racks_cost(group: Group) -> Costs:
+    """1 for each partition at a member in a rack without a replica of it."""
+    racks = {member.id: member.rack for member in group.members if member.rack}
+    outside = {
+        (Partition(topic.name, number), member)
+        for topic in group.topics
+        for number, replicas in enumerate(topic.racks)
+        for member, rack in racks.items()
+        if rack not in replicas
+    }
+    return lambda partition, member: int((partition, member) in outside)
+
+
+def one_before_another(first: Costs, second: Costs, group: Group) -> Costs:
+    """Costs of which the second ones count only between assignments with the same first ones."""
+    weight = len(group.assignable) + 1
+    return lambda partition, member: weight * first(partition, member) + second(partition, member)
 
 
 class Moves:
@@ -35,25 +62,24 @@ class Moves:
     Args:
         group: the group.
         assignment: a complete assignment of its assignable partitions to subscribed members.
-        owners: who owned a partition before.
+        costs: what a partition costs at a member; nothing by default.
     """
 
     def __init__(
-        self, group: Group, assignment: Assignment, owners: Mapping[Partition, str]
+        self, group: Group, assignment: Assignment, costs: Costs = lambda _partition, _member: 0
     ) -> None:
         self.sizes = {member.id: len(assignment.get(member.id, ())) for member in group.members}
-        self._owners = owners
+        self._costs = costs
         self.cheapest: dict[tuple[str, str], tuple[int, Move]] = {}
         for member in group.members:
             for partition in assignment.get(member.id, ()):
                 self._add(partition, member.id, group)
 
     def _add(self, partition: Partition, source: str, group: Group) -> None:
-        owner = self._owners.get(partition)
+        before = self._costs(partition, source)
         for target in group.members:
             if target.id != source and partition.topic in target.topics:
-                # A partition without an owner costs nothing anywhere.
-                cost = (owner == source) - (owner == target.id)
+                cost = self._costs(partition, target.id) - before
                 found = self.cheapest.get((source, target.id))
                 if found is None or cost < found[0]:
                     move = Move(partition, source, target.id)
@@ -76,8 +102,8 @@ class Moves:
         ]
         return min(found, key=len, default=None)
 
-    def chain_that_keeps_more(self) -> Chain | None:
-        """A chain after which owners keep more partitions, and the balance is the same.
+    def chain_that_costs_less(self) -> Chain | None:
+        """A chain after which the partitions cost less, and the balance is the same.
 
         It ends where it began, or at a member that has one partition less.
         """
@@ -122,10 +148,6 @@ def after(assignment: Assignment, chain: Iterable[Move]) -> Assignment:
     return {member: tuple(sorted(partitions)) for member, partitions in changed.items()}
 
 
-def moved(assignment: Assignment, owners: Mapping[Partition, str]) -> int:
-    """How many partitions that had an owner go to another member."""
-    return sum(
-        owners.get(partition, member) != member
-        for member, partitions in assignment.items()
-        for partition in partitions
-    )
+def cost(assignment: Assignment, costs: Costs) -> int:
+    """What the partitions of an assignment cost together."""
+    return sum(costs(p, member) for member, partitions in assignment.items() for p in partitions)

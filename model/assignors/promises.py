@@ -7,7 +7,7 @@ them. The exception is `as-kafka`: clients compute what Kafka's own assignor com
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise, starmap
@@ -20,7 +20,14 @@ from groupcheck.model.assignors.functions import (
     racks_matter,
 )
 from groupcheck.model.assignors.group import NO_GENERATION, Assignment, Group, Partition, as_sets
-from groupcheck.model.assignors.optimum import Moves, after, moved
+from groupcheck.model.assignors.optimum import (
+    Moves,
+    after,
+    cost,
+    one_before_another,
+    owners_cost,
+    racks_cost,
+)
 
 CLIENT: Final = ("range", "roundrobin", "sticky", "cooperative-sticky")
 BROKER: Final = ("broker:range", "broker:uniform")
@@ -91,7 +98,7 @@ class Round:
     @cached_property
     def moves(self) -> Moves:
         """The moves that the assignment allows, of partitions without owners."""
-        return Moves(self.group, self.assignment, {})
+        return Moves(self.group, self.assignment)
 
 
 def followed(group: Group, assignment: Assignment) -> Group:
@@ -217,14 +224,36 @@ def _fewest_moves(each: Round) -> Iterator[str]:
         return
     worse = []
     for newest_only in (False, True):
-        owners = each.group.owners(newest_only=newest_only)
-        chain = Moves(each.group, each.assignment, owners).chain_that_keeps_more()
+        costs = owners_cost(each.group.owners(newest_only=newest_only))
+        chain = Moves(each.group, each.assignment, costs).chain_that_costs_less()
         if chain is None:
             return
-        fewer = moved(after(each.assignment, chain), owners)
-        worse.append((moved(each.assignment, owners), fewer, chain))
+        fewer = cost(after(each.assignment, chain), costs)
+        worse.append((cost(each.assignment, costs), fewer, chain))
     moves, fewer, chain = worse[0]
     yield f"{moves} moved where {fewer} would do: {', '.join(map(str, chain))}"
+
+
+def _racks_and_moves(each: Round) -> Iterator[str]:
+    """Racks may come before moves, as in Kafka, or after them."""
+    if not each.is_complete or not _racks_count(each):
+        return
+    racks = racks_cost(each.group)
+    found = []
+    for newest_only in (False, True):
+        moves = owners_cost(each.group.owners(newest_only=newest_only))
+        for order in ((racks, moves), (moves, racks)):
+            costs = one_before_another(*order, each.group)
+            chain = Moves(each.group, each.assignment, costs).chain_that_costs_less()
+            if chain is None:
+                return
+            better = after(each.assignment, chain)
+            found.append(
+                f"{cost(each.assignment, racks)} outside their racks and "
+                f"{cost(each.assignment, moves)} moved where {cost(better, racks)} and "
+                f"{cost(better, moves)} would do: {', '.join(map(str, chain))}"
+            )
+    yield found[0]
 
 
 def _sizes(each: Round) -> str:
@@ -285,6 +314,16 @@ FEWEST_MOVES: Final = Promise(
         "4.1 broker:uniform": f"{_UNIFORM}:44",
     },
     _fewest_moves,
+)
+
+RACKS: Final = Promise(
+    "racks",
+    "No assignment with the same balance has more partitions in their members' racks, or as many "
+    "and fewer moves. It may also be the other way round: moves first, and then racks.",
+    ADVICE,
+    tuple(COOPERATIVE | {"sticky"}),
+    {"4.1": "AbstractStickyAssignor.java:48"},
+    _racks_and_moves,
 )
 
 PROMISES: Final = (
@@ -393,6 +432,7 @@ PROMISES: Final = (
         _most_balanced,
     ),
     FEWEST_MOVES,
+    RACKS,
 )
 
 
@@ -402,6 +442,11 @@ class Broken(NamedTuple):
     promise: Promise
     detail: str
     hung: bool = False
+
+    @property
+    def is_advice(self) -> bool:
+        """Whether it is no promise that is broken."""
+        return self.promise.severity == ADVICE
 
 
 def broken(each: Round, promises: Iterable[Promise] = PROMISES) -> Broken | None:
@@ -423,28 +468,44 @@ def broken_in(
     """Have an assignor assign a group, and return the first promise that it breaks.
 
     A cooperative assignor assigns until nothing waits to be revoked, and a sticky one once more,
-    which is to change nothing. `assign` may raise; `done` gets each round.
+    which is to change nothing. Advice, and a cooperative assignment that is not complete in time,
+    give way to what is found in later rebalances. `assign` may raise; `done` gets each round.
     """
     most = rounds(Round(assignor, version, group, {}))
-    before, late = group, None
-    for number in range(1, MOST_REBALANCES):
+    before, later, shown = group, None, 0
+    for number in range(1, MOST_REBALANCES + 1):
         earlier = tuple(each.assignment for each in done)
         each = Round(assignor, version, before, assign(before), number >= most, earlier)
         done.append(each)
         found = broken(each)
-        if found is not None and found.promise.id == "complete" and assignor in COOPERATIVE:
-            late = late or found
-        elif found is not None or assignor not in STICKY:
+        if found is not None and not _gives_way(found, assignor):
             return found
-        settled = number > 1 and done[-2].is_complete
-        rests = late is not None and not _revokes(as_sets(earlier[-1]), as_sets(each.assignment))
-        if settled or rests or (late is None and number > most):
+        if found is not None and (later is None or later.is_advice > found.is_advice):
+            later, shown = found, number
+        late = later is not None and not later.is_advice
+        if assignor not in STICKY or _is_over(done, most, late=late):
             break
         before = followed(before, each.assignment)
-    if late is not None:
-        del done[most:]
-        return late
-    return _in_vain(done) if assignor in COOPERATIVE else None
+    if assignor in COOPERATIVE and (later is None or later.is_advice):
+        in_vain = _in_vain(done)
+        if in_vain is not None and (later is None or not in_vain.is_advice):
+            return in_vain
+    del done[shown or len(done) :]
+    return later
+
+
+def _gives_way(found: Broken, assignor: str) -> bool:
+    return found.is_advice or (found.promise.id == "complete" and assignor in COOPERATIVE)
+
+
+def _is_over(done: Sequence[Round], most: int, *, late: bool) -> bool:
+    """Whether no other rebalance follows, or it would show nothing new."""
+    if not late:
+        return len(done) > most or (len(done) > 1 and done[-2].is_complete)
+    if len(done) == 1:
+        return False
+    before, last = done[-2:]
+    return before.is_complete or not _revokes(as_sets(before.assignment), as_sets(last.assignment))
 
 
 def _in_vain(done: list[Round]) -> Broken | None:
@@ -460,4 +521,4 @@ def _in_vain(done: list[Round]) -> Broken | None:
         if again and not _racks_count(first):
             detail = f"{owner} has to revoke {partition}, and gets it again"
             return Broken(FEWEST_MOVES, detail)
-    return broken(replace(first, assignment=last.assignment), (FEWEST_MOVES,))
+    return broken(replace(first, assignment=last.assignment), (FEWEST_MOVES, RACKS))

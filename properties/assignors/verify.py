@@ -12,7 +12,6 @@ import hypothesis
 
 from groupcheck.model.assignors.group import Assignment, Group
 from groupcheck.model.assignors.promises import (
-    ADVICE,
     ANSWERS,
     SEVERITIES,
     Broken,
@@ -71,7 +70,7 @@ class Finding:
     @property
     def is_advice(self) -> bool:
         """Whether it is no promise that is broken."""
-        return self.broken.promise.severity == ADVICE
+        return self.broken.is_advice
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from groupcheck.model.assignors.group import Assignment, Group, Member, Partition, Topic
@@ -28,6 +28,21 @@ def group(topic_text: str, **members: str) -> Group:
         subscribed, _, owned = text.partition("<")
         found.append(Member(name, tuple(subscribed.split()), owned=partitions(owned)))
     return Group(topics(topic_text), tuple(found))
+
+
+def in_racks(given: Group, replicas: Mapping[str, str], **racks: str) -> Group:
+    """A group with a replica of some partitions in a rack, as in `{"t0-0": "r0"}`, and members."""
+    return Group(
+        tuple(
+            topic._replace(
+                racks=tuple(
+                    frozenset(replicas.get(str(each), "").split()) for each in topic.partitions
+                )
+            )
+            for topic in given.topics
+        ),
+        tuple(each._replace(rack=racks.get(each.id)) for each in given.members),
+    )
 
 
 class Changed:

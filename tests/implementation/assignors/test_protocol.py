@@ -68,6 +68,25 @@ def test_a_subscription_that_is_cut_short_is_refused(length: int) -> None:
         decode_subscription(WHOLE[:length])
 
 
+@given(PARTITIONS, st.integers(0, 3), st.data())
+@settings(max_examples=200, deadline=None)
+def test_an_assignment_that_is_cut_short_is_refused(
+    partitions: list[tuple[str, int]], version: int, data: st.DataObject
+) -> None:
+    written = encode_assignment(partitions, version)
+    with pytest.raises(MalformedError, match="ConsumerProtocolAssignment"):
+        decode_assignment(written[: data.draw(st.integers(0, len(written) - 1))])
+
+
+@given(PARTITIONS, st.integers(4, 2**15 - 1), st.binary(max_size=9))
+@settings(max_examples=200, deadline=None)
+def test_an_assignment_of_a_version_to_come_is_read_as_the_newest_one(
+    partitions: list[tuple[str, int]], version: int, more: bytes
+) -> None:
+    later = version.to_bytes(2, "big") + encode_assignment(partitions)[2:] + more
+    assert decode_assignment(later) == decode_assignment(encode_assignment(partitions))
+
+
 @given(st.binary(max_size=40))
 @settings(max_examples=300, deadline=None)
 def test_any_bytes_are_an_assignment_or_refused(data: bytes) -> None:

@@ -15,13 +15,20 @@ from groupcheck.model.assignors.promises import (
     Round,
     broken_in,
 )
-from support.assignors import group, partitions
+from groupcheck.model.assignors.promises import (
+    RACKS as RACKS_ADVICE,
+)
+from support.assignors import group, in_racks, partitions
 
 ONE = group("t0:2", m0="t0", m1="t0")
 OWNED = group("t0:2", m0="t0 < t0-0 t0-1", m1="t0")
 DIFFERENT = group("t0:1 t1:1", m0="t0", m1="t0 t1")
 CHAIN = group("t0:2 t1:1", m0="t0", m1="t0 t1", m2="t1")
 STALE = group("t0:2", m0="t0 < t0-1", m1="t0 < t0-0")
+RACKS = in_racks(ONE, {"t0-0": "r0", "t0-1": "r1"}, m0="r0", m1="r1")
+RACKS_OWNED = in_racks(
+    group("t0:2", m0="t0 < t0-1", m1="t0 < t0-0"), {"t0-0": "r0", "t0-1": "r1"}, m0="r0", m1="r1"
+)
 
 # An assignor, a group, the assignments of one rebalance after another, and the promise broken.
 SPOILED = [
@@ -45,7 +52,7 @@ SPOILED = [
     ("range", ONE, [{"m0": "t0-1", "m1": "t0-0"}], "as-kafka"),
     ("broker:range", ONE, [{"m0": "t0-1", "m1": "t0-0"}], "as-kafka"),
     ("sticky", ONE, [{"m0": "t0-0 t0-1", "m1": ""}], "balanced"),
-    ("broker:uniform", CHAIN, [{"m0": "t0-0 t0-1", "m1": "t1-0", "m2": ""}], "most-balanced"),
+    ("broker:uniform", CHAIN, [{"m0": "t0-0 t0-1", "m1": "t1-0", "m2": ""}] * 2, "most-balanced"),
     ("sticky", STALE, [{"m0": "t0-0", "m1": "t0-1"}], "fewest-moves"),
     # Nothing has changed before the second rebalance.
     (
@@ -68,6 +75,18 @@ SPOILED = [
         None,
     ),
     ("sticky", OWNED, [{"m0": "t0-0", "m1": "t0-1"}] * 2, None),
+    # Each member has the partition in the rack of the other one, and neither owned it.
+    ("sticky", RACKS, [{"m0": "t0-1", "m1": "t0-0"}] * 2, "racks"),
+    ("sticky", RACKS, [{"m0": "t0-0", "m1": "t0-1"}] * 2, None),
+    # Owners come before racks here, and may do so.
+    ("sticky", RACKS_OWNED, [{"m0": "t0-1", "m1": "t0-0"}] * 2, None),
+    # A broken promise in a later rebalance counts more than advice.
+    (
+        "sticky",
+        RACKS,
+        [{"m0": "t0-1", "m1": "t0-0"}, {"m0": "t0-1", "m1": ""}],
+        "complete",
+    ),
 ]
 
 
@@ -97,7 +116,7 @@ def test_every_promise_is_broken_by_one_of_these() -> None:
 def test_every_promise_has_a_severity_a_source_in_each_version_and_known_assignors() -> None:
     for promise in PROMISES:
         assert promise.severity in SEVERITIES
-        assert {"2.7", "4.1"} <= promise.sources.keys()
+        assert promise.sources.keys() >= ({"4.1"} if promise == RACKS_ADVICE else {"2.7", "4.1"})
         assert set(promise.assignors) <= set(ASSIGNORS)
         words = {key.partition(" ")[2] for key in promise.sources}
         assert words - {""} <= set(promise.assignors)
