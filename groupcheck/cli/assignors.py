@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,14 +16,13 @@ from groupcheck.cli.exit_status import (
     ending_with_message,
 )
 from groupcheck.cli.options import add_shared, add_table
-from groupcheck.cli.output import print_json, print_text
+from groupcheck.cli.output import print_run, save_findings
 from groupcheck.numeric_options import whole
 
 if TYPE_CHECKING:
     from groupcheck.properties.assignors.case_file import Case
     from groupcheck.properties.assignors.port import AssignorInfo, AssignorPort
     from groupcheck.properties.assignors.verify import Verified
-    from groupcheck.reports.assignors import AssignorsRun
 
 HELP = "check the partition assignors of a client library"
 
@@ -82,19 +81,21 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: the library cannot be run, or a file cannot be read or written.
     """
-    from groupcheck.properties.assignors.case_file import MalformedCaseError
+    from groupcheck.properties.assignors.case_file import Case, write_case
     from groupcheck.properties.assignors.source import assignor_source
+    from groupcheck.properties.brokers.definition import to_stderr
+    from groupcheck.properties.finding_file import MalformedFileError
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError
-    from groupcheck.reports.assignors import AssignorsRun, run_json, run_text
+    from groupcheck.reports.assignors import AssignorsRun, finding_id, run_json, run_text
 
-    errors = (UnknownPortError, PortUnavailableError, MalformedCaseError)
+    errors = (UnknownPortError, PortUnavailableError, MalformedFileError)
     with ending_with_message(*errors, action="run the assignors"), interruptible():
         source = assignor_source(options.port)
         version = _version(options.profile or source.version)
         only = _case(options.case)
-        port = source.make(_report)
+        port = source.make(to_stderr)
         try:
             info = port.open()
             names = _names(options, info, only)
@@ -102,19 +103,17 @@ def run(options: argparse.Namespace) -> int:
         finally:
             port.shutdown()
     result = AssignorsRun(source.spec, info, version, options.seed, verified)
-    if options.json:
-        print_json(run_json(result))
-    else:
-        print_text(run_text(result))
-    if options.save is not None:
-        _save(options.save, result)
+    print_run(result, run_json, run_text, as_json=options.json)
+    files = {
+        finding_id(each): partial(
+            write_case, case=Case(each.assignor, each.trial.group, each.cause)
+        )
+        for each in result.findings
+    }
+    save_findings(options.save, files)
     if result.broken:
         return DIVERGES
     return NO_VERDICT if any(each.interrupted for each in verified) else CONFORMS
-
-
-def _report(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
 
 
 def _version(name: str) -> str:
@@ -174,15 +173,3 @@ def _verified(
             if done[-1].interrupted:
                 break
     return done
-
-
-def _save(folder: Path, result: AssignorsRun) -> None:
-    """Write the group of each finding to a file of its own."""
-    from groupcheck.properties.assignors.case_file import Case, write_case
-    from groupcheck.reports.assignors import finding_id
-
-    with ending_with_message(action=f"write to {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for each in result.findings:
-            case = Case(each.assignor, each.trial.group, each.cause)
-            write_case(folder / f"finding_{finding_id(each)}.json", case)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupcheck.cli.exit_status import (
@@ -16,7 +15,7 @@ from groupcheck.cli.exit_status import (
     ending_with_message,
 )
 from groupcheck.cli.options import add_shared, add_table
-from groupcheck.cli.output import print_json, print_text
+from groupcheck.cli.output import print_run, save_findings
 from groupcheck.numeric_options import whole
 
 if TYPE_CHECKING:
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from groupcheck.properties.clients.port import ClientPort
     from groupcheck.properties.clients.sequence_file import ClientSequence
     from groupcheck.properties.clients.verify import Verified
-    from groupcheck.reports.clients import ClientRun
 
 HELP = "check how the consumer of a client library takes part in a group"
 
@@ -79,15 +77,17 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: the library cannot be run, or a file cannot be read or written.
     """
+    from groupcheck.properties.brokers.definition import to_stderr
     from groupcheck.properties.clients.port import ClientFailedError, UnsupportedSettingsError
-    from groupcheck.properties.clients.sequence_file import MalformedSequenceError, read_sequence
+    from groupcheck.properties.clients.sequence_file import read_sequence, write_sequence
     from groupcheck.properties.clients.source import client_source
+    from groupcheck.properties.finding_file import MalformedFileError
     from groupcheck.properties.interruption import interruptible
     from groupcheck.properties.ports.port import PortUnavailableError
     from groupcheck.properties.ports.source import UnknownPortError
-    from groupcheck.reports.clients import ClientRun, run_json, run_text
+    from groupcheck.reports.clients import ClientRun, finding_id, run_json, run_text
 
-    with ending_with_message(MalformedSequenceError, action=f"read {options.sequence}"):
+    with ending_with_message(MalformedFileError, action=f"read {options.sequence}"):
         only = None if options.sequence is None else read_sequence(options.sequence)
     errors = (UnknownPortError, PortUnavailableError, ClientFailedError, UnsupportedSettingsError)
     with ending_with_message(*errors, action="run the client"), interruptible():
@@ -95,27 +95,25 @@ def run(options: argparse.Namespace) -> int:
         source = client_source(options.port, profile)
         version = profile or source.version
         wanted = _instances(version, [only.instance] if only else options.instance)
-        port = source.make(_report)
+        port = source.make(to_stderr)
         try:
             info = port.open()
             verified = _verified(options, port, info.patience_s, wanted, only)
         finally:
             port.shutdown()
     result = ClientRun(source.spec, info, version, verified)
-    if options.json:
-        print_json(run_json(result))
-    else:
-        print_text(run_text(result))
-    if options.save is not None:
-        _save(options.save, result)
+    print_run(result, run_json, run_text, as_json=options.json)
+    files = {
+        finding_id(finding): partial(
+            write_sequence, version=version, instance=each.instance, inputs=finding.inputs
+        )
+        for each, finding in result.findings
+    }
+    save_findings(options.save, files)
     if result.findings or any(each.failures for each in verified):
         return DIVERGES
     conforms = any(each.same for each in verified) and not any(e.interrupted for e in verified)
     return CONFORMS if conforms else NO_VERDICT
-
-
-def _report(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
 
 
 def _instances(version: str, names: Sequence[str]) -> Mapping[str, Consumer]:
@@ -154,15 +152,3 @@ def _verified(
             if done[-1].interrupted:
                 break
     return done
-
-
-def _save(folder: Path, result: ClientRun) -> None:
-    """Write the sequence of each finding to a file of its own."""
-    from groupcheck.properties.clients.sequence_file import write_sequence
-    from groupcheck.reports.clients import finding_id
-
-    with ending_with_message(action=f"write to {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for each, finding in result.findings:
-            path = folder / f"finding_{finding_id(finding)}.json"
-            write_sequence(path, result.version, each.instance, finding.inputs)

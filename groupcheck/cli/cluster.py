@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from groupcheck.cli.exit_status import (
@@ -16,7 +16,7 @@ from groupcheck.cli.exit_status import (
     ending_with_message,
 )
 from groupcheck.cli.options import add_shared, add_table
-from groupcheck.cli.output import print_json, print_text
+from groupcheck.cli.output import print_run, save_findings
 from groupcheck.numeric_options import whole
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from groupcheck.properties.cluster.real.driver import RealCluster
     from groupcheck.properties.cluster.real.oracle import Oracle
     from groupcheck.properties.cluster.real.verify import Verified
-    from groupcheck.reports.cluster import ClusterRun
 
 HELP = "check what a cluster of brokers promises: a real one, or the rules of Kafka"
 
@@ -112,29 +111,24 @@ def _explore(options: argparse.Namespace) -> int:
         raise CommandError(msg)
     with interruptible(), Bars() as bars:
         result = ClusterSpace.of(name, explore(instance, bars("states", None)))
-    if options.json:
-        print_json(space_json(result))
-    else:
-        print_text(space_text(result))
+    print_run(result, space_json, space_text, as_json=options.json)
     return DIVERGES if result.violations else CONFORMS
 
 
 def _verify(options: argparse.Namespace) -> int:
     from groupcheck.properties.brokers.definition import to_stderr
     from groupcheck.properties.cluster.real.processes import RULES_OF, release_of
-    from groupcheck.properties.cluster.real.sequence_file import (
-        MalformedSequenceError,
-        read_sequence,
-    )
+    from groupcheck.properties.cluster.real.sequence_file import read_sequence, write_sequence
+    from groupcheck.properties.finding_file import MalformedFileError
     from groupcheck.properties.interruption import InterruptedWait, interruptible
     from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
-    from groupcheck.reports.cluster import ClusterRun, run_json, run_text
+    from groupcheck.reports.cluster import ClusterRun, finding_id, run_json, run_text
 
     errors = (PortFailedError, PortUnavailableError)
     with ending_with_message(*errors, action="run the cluster"):
         release = release_of(options.cluster)
     zookeeper, file = release.has_zookeeper, options.sequence
-    with ending_with_message(MalformedSequenceError, action=f"read {file}"):
+    with ending_with_message(MalformedFileError, action=f"read {file}"):
         only = None if file is None else read_sequence(file, zookeeper=zookeeper)
     with (
         ending_with_message(*errors, action="run the cluster"),
@@ -154,12 +148,14 @@ def _verify(options: argparse.Namespace) -> int:
         oracle is not None,
         zookeeper,
     )
-    if options.json:
-        print_json(run_json(result))
-    else:
-        print_text(run_text(result))
-    if options.save is not None:
-        _save(options.save, result)
+    print_run(result, run_json, run_text, as_json=options.json)
+    files = {
+        finding_id(each.violation): partial(
+            write_sequence, cluster=result.spec, actions=each.trace.actions
+        )
+        for each in verified.findings.values()
+    }
+    save_findings(options.save, files)
     if verified.findings or verified.failures or verified.left_on_disk:
         return DIVERGES
     return NO_VERDICT if verified.interrupted or not verified.sequences else CONFORMS
@@ -223,15 +219,3 @@ def _verified(
         if only is not None:
             return verify_sequences(cluster, iter([only]), limits, progress, oracle)
         return verify(cluster, options.seed, limits, progress, oracle)
-
-
-def _save(folder: Path, result: ClusterRun) -> None:
-    """Write the sequence of each finding to a file of its own."""
-    from groupcheck.properties.cluster.real.sequence_file import write_sequence
-    from groupcheck.reports.cluster import finding_id
-
-    with ending_with_message(action=f"write to {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
-        for finding in result.verified.findings.values():
-            path = folder / f"finding_{finding_id(finding.violation)}.json"
-            write_sequence(path, result.spec, finding.trace.actions)

@@ -6,15 +6,18 @@ import io
 import json
 import sys
 import time
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from groupcheck.cli.exit_status import ending_with_message
 
 if TYPE_CHECKING:
     from groupcheck.reports.command_records import Took
     from groupcheck.reports.record import ResultRecord
+
+Run = TypeVar("Run")
 
 
 def print_text(text: str) -> None:
@@ -27,6 +30,29 @@ def print_text(text: str) -> None:
 def print_json(value: object) -> None:
     """Print a value as JSON."""
     sys.stdout.write(json.dumps(value, indent=1) + "\n")
+
+
+def print_run(
+    run: Run, to_json: Callable[[Run], object], to_text: Callable[[Run], str], *, as_json: bool
+) -> None:
+    """Print the result of a command."""
+    if as_json:
+        print_json(to_json(run))
+    else:
+        print_text(to_text(run))
+
+
+def save_findings(folder: Path | None, findings: Mapping[str, Callable[[Path], None]]) -> None:
+    """Have each finding write a file of its own to a folder, if one is given.
+
+    Raises:
+        CommandError: it cannot be written.
+    """
+    if folder is not None:
+        with ending_with_message(action=f"write to {folder}"):
+            folder.mkdir(parents=True, exist_ok=True)
+            for finding_id, write in findings.items():
+                write(folder / f"finding_{finding_id}.json")
 
 
 def print_record(saved: ResultRecord) -> None:

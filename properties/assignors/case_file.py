@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from typing import Annotated, Final, NamedTuple
 
 import msgspec
 
 from groupcheck.model.assignors.group import Group, Member, Partition, Topic
 from groupcheck.properties.assignors.port import given_group
+from groupcheck.properties.finding_file import MalformedFileError, read, write
 
-
-class MalformedCaseError(ValueError):
-    """A file that has no case."""
-
-
+WHAT: Final = "group to assign"
 Name = Annotated[str, msgspec.Meta(max_length=1_000)]
 Number = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 
@@ -46,22 +43,17 @@ class Case(NamedTuple):
 def write_case(path: Path, case: Case) -> None:
     """Write a case; raises OSError."""
     cause = {"cause": case.cause} if case.cause else {}
-    encoded = msgspec.json.encode({"assignor": case.assignor, **cause, **given_group(case.group)})
-    path.write_bytes(msgspec.json.format(encoded, indent=1) + b"\n")
+    write(path, {"assignor": case.assignor, **cause, **given_group(case.group)})
 
 
 def read_case(path: Path) -> Case:
     """Read a case.
 
     Raises:
-        MalformedCaseError: the file has no case.
+        MalformedFileError: the file has no case.
         OSError: it cannot be read.
     """
-    try:
-        case = msgspec.json.decode(path.read_bytes(), type=_Case)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        msg = f"{path} has no group to assign: {error}"
-        raise MalformedCaseError(msg) from error
+    case = read(path, _Case, WHAT)
     members = tuple(
         Member(
             each.member_id,
@@ -74,7 +66,6 @@ def read_case(path: Path) -> Case:
         for each in case.members
     )
     if len({member.id for member in members}) < len(members) or not members:
-        msg = f"{path} has no group to assign: it needs members, each with an id of its own"
-        raise MalformedCaseError(msg)
+        raise MalformedFileError(path, WHAT, "it needs members, each with an id of its own")
     topics = tuple(Topic(name, racks) for name, racks in case.topics.items())
     return Case(case.assignor, Group(topics, members), case.cause)

@@ -9,10 +9,7 @@ from typing import NamedTuple
 import msgspec
 
 from groupcheck.model.client import ClientInput
-
-
-class MalformedSequenceError(ValueError):
-    """A file that has no sequence."""
+from groupcheck.properties.finding_file import read, write
 
 
 class ClientSequence(NamedTuple):
@@ -42,20 +39,16 @@ class _Input(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True):
 def write_sequence(path: Path, version: str, instance: str, inputs: Sequence[ClientInput]) -> None:
     """Write a sequence; raises OSError."""
     file = _File(version, instance, tuple(_Input(*given) for given in inputs))
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
+    write(path, file)
 
 
 def read_sequence(path: Path) -> ClientSequence:
     """Read a sequence.
 
     Raises:
-        MalformedSequenceError: the file has none.
+        MalformedFileError: the file has none.
         OSError: it cannot be read.
     """
-    try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        msg = f"{path} has no sequence: {error}"
-        raise MalformedSequenceError(msg) from error
+    file = read(path, _File, "sequence")
     inputs = tuple(ClientInput(*msgspec.structs.astuple(each)) for each in file.inputs)
     return ClientSequence(file.version, file.instance, inputs)

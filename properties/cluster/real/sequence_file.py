@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -17,10 +18,9 @@ from groupcheck.properties.cluster.real.actions import (
     names,
 )
 from groupcheck.properties.cluster.real.views import IDS
+from groupcheck.properties.finding_file import MalformedFileError, read, write
 
-
-class MalformedSequenceError(ValueError):
-    """A file that has no sequence."""
+WHAT: Final = "sequence"
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
@@ -39,37 +39,27 @@ def write_sequence(path: Path, cluster: str, actions: Sequence[Action]) -> None:
     """Write a sequence; raises OSError."""
     rows = (_Action(given.name, given.broker, given.topic, at_once) for given, at_once in actions)
     file = _File(cluster, tuple(rows))
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(file), indent=1) + b"\n")
+    write(path, file)
 
 
 def read_sequence(path: Path, *, zookeeper: bool = True) -> tuple[Action, ...]:
     """Read a sequence for a cluster with ZooKeeper, or for one without.
 
     Raises:
-        MalformedSequenceError: the file has none, or one of another kind of cluster.
+        MalformedFileError: the file has none, or one of another kind of cluster.
         OSError: it cannot be read.
     """
-    try:
-        file = msgspec.json.decode(path.read_bytes(), type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        msg = f"{path} has no sequence: {error}"
-        raise MalformedSequenceError(msg) from error
+    file = read(path, _File, WHAT)
     known = names(zookeeper=zookeeper)
     for row in file.actions:
         if row.name not in known:
-            _refuse(
-                path, f"there is no action {row.name!r}{' of this cluster' * (row.name in NAMES)}"
-            )
+            unknown = f"there is no action {row.name!r}{' of this cluster' * (row.name in NAMES)}"
+            raise MalformedFileError(path, WHAT, unknown)
         if (row.broker in IDS) != (row.name in OF_BROKER):
-            _refuse(path, f"{row.name!r} with broker {row.broker}")
+            raise MalformedFileError(path, WHAT, f"{row.name!r} with broker {row.broker}")
         if (row.topic in range(len(ASSIGNMENTS))) != (row.name in OF_TOPIC):
-            _refuse(path, f"{row.name!r} with topic {row.topic}")
+            raise MalformedFileError(path, WHAT, f"{row.name!r} with topic {row.topic}")
     return tuple(
         Action(ClusterInput(row.name, broker=row.broker, topic=row.topic), row.at_once)
         for row in file.actions
     )
-
-
-def _refuse(path: Path, why: str) -> None:
-    msg = f"{path} has no sequence: {why}"
-    raise MalformedSequenceError(msg)

@@ -13,13 +13,13 @@ import pytest
 from groupcheck.model.assignors.group import Assignment, Group, Partition
 from groupcheck.properties.assignors.case_file import (
     Case,
-    MalformedCaseError,
     read_case,
     write_case,
 )
 from groupcheck.properties.assignors.port import AssignorFailedError, ProgramPort
 from groupcheck.properties.assignors.python import PythonAssignors
 from groupcheck.properties.assignors.verify import Settings, verify, verify_case
+from groupcheck.properties.finding_file import MalformedFileError
 from groupcheck.properties.ports.port import PortUnavailableError
 from support.assignors import Changed, group
 
@@ -216,6 +216,6 @@ TWICE = """{"assignor": "range", "topics": {}, "members": [
 def test_a_file_without_a_case_is_refused_in_one_line(tmp_path: Path, text: str) -> None:
     file = tmp_path / "case.json"
     file.write_text(text)
-    with pytest.raises(MalformedCaseError) as refused:
+    with pytest.raises(MalformedFileError) as refused:
         read_case(file)
     assert "\n" not in str(refused.value)

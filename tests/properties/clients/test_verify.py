@@ -25,11 +25,11 @@ from groupcheck.properties.clients.port import (
     UnsupportedSettingsError,
 )
 from groupcheck.properties.clients.sequence_file import (
-    MalformedSequenceError,
     read_sequence,
     write_sequence,
 )
 from groupcheck.properties.clients.verify import Limits, Verified, verify, verify_sequence
+from groupcheck.properties.finding_file import MalformedFileError
 
 Events = tuple[ClientEvent, ...]
 Change = Callable[[ClientInput, Events], Events]
@@ -178,7 +178,7 @@ def test_a_client_without_automatic_commits_is_led_on_as_if_they_were_answered()
 @pytest.mark.parametrize("text", ["", "{}", '{"version":1}', "\xff", '{"version":"4.1"}'])
 def test_a_file_without_a_sequence_is_refused(tmp_path: Path, text: str) -> None:
     (tmp_path / "file").write_text(text, encoding="latin-1")
-    with pytest.raises(MalformedSequenceError, match="has no sequence"):
+    with pytest.raises(MalformedFileError, match="has no sequence"):
         read_sequence(tmp_path / "file")
 
 

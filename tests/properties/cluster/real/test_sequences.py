@@ -38,11 +38,11 @@ from groupcheck.properties.cluster.real.actions import (
 )
 from groupcheck.properties.cluster.real.oracle import differences, disallowed, inputs_of
 from groupcheck.properties.cluster.real.sequence_file import (
-    MalformedSequenceError,
     read_sequence,
     write_sequence,
 )
 from groupcheck.properties.cluster.real.views import ClusterView, nodes
+from groupcheck.properties.finding_file import MalformedFileError
 
 
 def test_random_sequences_have_every_action_and_the_same_seed_makes_the_same_ones() -> None:
@@ -116,7 +116,7 @@ def test_a_sequence_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_file_without_a_sequence_is_refused(tmp_path: Path, text: str, why: str) -> None:
     file = tmp_path / "file"
     file.write_text(text)
-    with pytest.raises(MalformedSequenceError, match=f"file has no sequence: .*{why}"):
+    with pytest.raises(MalformedFileError, match=f"file has no sequence: .*{why}"):
         read_sequence(file)
 
 
