@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from groupcheck.model.assignors.group import Assignment, Group, Member, Topic
-from groupcheck.model.assignors.promises import ADVICE, ASSIGNORS, PROMISES, SEVERITIES, followed
+from groupcheck.model.assignors.promises import ADVICE, ASSIGNORS, PROMISES, SEVERITIES
+from groupcheck.model.assignors.rebalances import followed
 from groupcheck.properties.assignors.port import AssignorFailedError, AssignorPort
 from groupcheck.properties.assignors.source import assignor_source
 from groupcheck.properties.assignors.verify import Settings, verify

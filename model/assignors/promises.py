@@ -7,8 +7,8 @@ them. The exception is `as-kafka`: clients compute what Kafka's own assignor com
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise, starmap
 from typing import Final, NamedTuple
@@ -34,13 +34,6 @@ BROKER: Final = ("broker:range", "broker:uniform")
 ASSIGNORS: Final = (*CLIENT, *BROKER)
 STICKY: Final = frozenset({"sticky", "cooperative-sticky", "broker:uniform"})
 COOPERATIVE: Final = frozenset({"cooperative-sticky"})
-
-# In how many rebalances a cooperative assignor assigns everything (KIP-429). If racks matter, it
-# may go on to move partitions towards them.
-REBALANCES: Final = 2
-REBALANCES_WITH_RACKS: Final = 5
-# How many are followed if the assignment is not complete by then, to see whether they repeat.
-MOST_REBALANCES: Final = 12
 
 VERSIONS: Final = ("2.7", "4.1")
 
@@ -101,32 +94,9 @@ class Round:
         return Moves(self.group, self.assignment)
 
 
-def followed(group: Group, assignment: Assignment) -> Group:
-    """The group in the next rebalance: each member owns what it was assigned.
-
-    A client that did not report the generation of what it owned does not report it now.
-    """
-    return group._replace(
-        members=tuple(
-            member._replace(
-                owned=assignment.get(member.id, ()),
-                generation=None if member.owned and member.generation is None else group.newest + 1,
-            )
-            for member in group.members
-        )
-    )
-
-
-def _racks_count(each: Round) -> bool:
+def racks_count(each: Round) -> bool:
     """Whether partitions may move towards racks (4.1 AbstractStickyAssignor.java:51)."""
     return each.assignor in RACK_AWARE[each.version] and racks_matter(each.group)
-
-
-def rounds(first: Round) -> int:
-    """In how many rebalances an assignor has to assign every partition of a group, at most."""
-    if first.assignor not in COOPERATIVE:
-        return 1
-    return REBALANCES_WITH_RACKS if _racks_count(first) else REBALANCES
 
 
 def _once(each: Round) -> Iterator[str]:
@@ -152,7 +122,7 @@ def _revoked_first(each: Round) -> Iterator[str]:
                 yield f"{member} is assigned {partition}, which {owner} still owns"
 
 
-def _revokes(before: Sets, after: Sets) -> bool:
+def revokes(before: Sets, after: Sets) -> bool:
     """Whether a member has to revoke something, and starts another rebalance then."""
     return any(partitions - after.get(member, frozenset()) for member, partitions in before.items())
 
@@ -162,7 +132,7 @@ def _settles(each: Round) -> Iterator[str]:
     assigned = [as_sets(assignment) for assignment in (*each.earlier, each.assignment)]
     for number, assignment in enumerate(assigned[:-1], 1):
         repeats = assignment == assigned[-1]
-        if repeats and all(starmap(_revokes, pairwise(assigned[number - 1 :]))):
+        if repeats and all(starmap(revokes, pairwise(assigned[number - 1 :]))):
             yield f"the group assigns as in rebalance {number} again, and so on forever"
 
 
@@ -220,7 +190,7 @@ def _most_balanced(each: Round) -> Iterator[str]:
 
 def _fewest_moves(each: Round) -> Iterator[str]:
     """Either all claims count, or those of the newest generation: versions of Kafka differ."""
-    if not each.is_complete or _racks_count(each):
+    if not each.is_complete or racks_count(each):
         return
     worse = []
     for newest_only in (False, True):
@@ -236,7 +206,7 @@ def _fewest_moves(each: Round) -> Iterator[str]:
 
 def _racks_and_moves(each: Round) -> Iterator[str]:
     """Racks may come before moves, as in Kafka, or after them."""
-    if not each.is_complete or not _racks_count(each):
+    if not each.is_complete or not racks_count(each):
         return
     racks = racks_cost(each.group)
     found = []
@@ -456,69 +426,3 @@ def broken(each: Round, promises: Iterable[Promise] = PROMISES) -> Broken | None
             for detail in promise.check(each):
                 return Broken(promise, detail)
     return None
-
-
-def broken_in(
-    assignor: str,
-    version: str,
-    group: Group,
-    assign: Callable[[Group], Assignment],
-    done: list[Round],
-) -> Broken | None:
-    """Have an assignor assign a group, and return the first promise that it breaks.
-
-    A cooperative assignor assigns until nothing waits to be revoked, and a sticky one once more,
-    which is to change nothing. Advice, and a cooperative assignment that is not complete in time,
-    give way to what is found in later rebalances. `assign` may raise; `done` gets each round.
-    """
-    most = rounds(Round(assignor, version, group, {}))
-    before, later, shown = group, None, 0
-    for number in range(1, MOST_REBALANCES + 1):
-        earlier = tuple(each.assignment for each in done)
-        each = Round(assignor, version, before, assign(before), number >= most, earlier)
-        done.append(each)
-        found = broken(each)
-        if found is not None and not _gives_way(found, assignor):
-            return found
-        if found is not None and (later is None or later.is_advice > found.is_advice):
-            later, shown = found, number
-        late = later is not None and not later.is_advice
-        if assignor not in STICKY or _is_over(done, most, late=late):
-            break
-        before = followed(before, each.assignment)
-    if assignor in COOPERATIVE and (later is None or later.is_advice):
-        in_vain = _in_vain(done)
-        if in_vain is not None and (later is None or not in_vain.is_advice):
-            return in_vain
-    del done[shown or len(done) :]
-    return later
-
-
-def _gives_way(found: Broken, assignor: str) -> bool:
-    return found.is_advice or (found.promise.id == "complete" and assignor in COOPERATIVE)
-
-
-def _is_over(done: Sequence[Round], most: int, *, late: bool) -> bool:
-    """Whether no other rebalance follows, or it would show nothing new."""
-    if not late:
-        return len(done) > most or (len(done) > 1 and done[-2].is_complete)
-    if len(done) == 1:
-        return False
-    before, last = done[-2:]
-    return before.is_complete or not _revokes(as_sets(before.assignment), as_sets(last.assignment))
-
-
-def _in_vain(done: list[Round]) -> Broken | None:
-    """What a cooperative assignor does in several rounds has to move as little as one round would.
-
-    It does not make its only owner revoke a partition that it then gets again.
-    """
-    first, last = done[0], done[-1]
-    for partition, claims in sorted(first.group.claims().items()):
-        (owner, *others) = claims
-        waits = partition in first.group.assignable and partition not in first.counts
-        again = waits and not others and partition in last.assignment[owner]
-        if again and not _racks_count(first):
-            detail = f"{owner} has to revoke {partition}, and gets it again"
-            return Broken(FEWEST_MOVES, detail)
-    return broken(replace(first, assignment=last.assignment), (FEWEST_MOVES, RACKS))

@@ -16,8 +16,8 @@ from groupcheck.model.assignors.promises import (
     SEVERITIES,
     Broken,
     Round,
-    broken_in,
 )
+from groupcheck.model.assignors.rebalances import broken_in
 from groupcheck.properties.assignors.case_file import Case
 from groupcheck.properties.assignors.cases import groups, is_possible
 from groupcheck.properties.assignors.causes import Causes, Found, Trial

@@ -13,11 +13,11 @@ from groupcheck.model.assignors.promises import (
     PROMISES,
     SEVERITIES,
     Round,
-    broken_in,
 )
 from groupcheck.model.assignors.promises import (
     RACKS as RACKS_ADVICE,
 )
+from groupcheck.model.assignors.rebalances import broken_in
 from support.assignors import group, in_racks, partitions
 
 ONE = group("t0:2", m0="t0", m1="t0")
