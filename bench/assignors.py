@@ -16,6 +16,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from kept_results import replaced
+
 from groupcheck.model.assignors.group import Assignment, Group, Member, Topic
 from groupcheck.model.assignors.promises import ADVICE, ASSIGNORS, PROMISES, SEVERITIES
 from groupcheck.model.assignors.rebalances import followed
@@ -78,25 +80,10 @@ def _run(port_names: list[str], only: list[str], cases: int, into: Path) -> None
         result = run_json(AssignorsRun(spec, info, source.version, settings.seed, verified))
         file = into / f"{spec.replace(':', '-')}.json"
         if only and file.exists():
-            result = _replaced(json.loads(file.read_text("utf-8")), result)
+            result = replaced(json.loads(file.read_text("utf-8")), result, "assignors", "assignor")
+            result["findings"].sort(key=lambda each: SEVERITIES.index(each["severity"]))
         file.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
         _say(f"{spec}: {result['verdict']}")
-
-
-def _replaced(before: Any, after: Any) -> Any:
-    """A result with other results of some of its assignors."""
-    names = {each["name"] for each in after["assignors"]}
-    later = {each["name"]: each for each in after["assignors"]}
-    kept = [each for each in before["findings"] if each["assignor"] not in names]
-    findings = sorted(
-        [*kept, *after["findings"]], key=lambda each: SEVERITIES.index(each["severity"])
-    )
-    return {
-        **before,
-        "assignors": [later.get(each["name"], each) for each in before["assignors"]],
-        "findings": findings,
-        "verdict": after["verdict"] if not kept else before["verdict"],
-    }
 
 
 def page(results: Mapping[str, Any]) -> str:

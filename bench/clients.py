@@ -15,6 +15,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
+from kept_results import replaced
+
 from groupcheck.model.member.sources import link
 from groupcheck.model.member.specification import PARTS, VERSIONS, instances
 from groupcheck.properties.clients.malformed import Outcome, outcomes
@@ -85,7 +87,10 @@ def _say(line: str) -> None:
 
 
 def run(ports: list[str], into: Path, time_s: int, names: list[str]) -> None:
-    """Verify clients in some instances, or in all, and write the result of each to a file."""
+    """Verify clients in some instances, or in all, and write the result of each to a file.
+
+    Of some instances, the results of the others stay.
+    """
     into.mkdir(parents=True, exist_ok=True)
     for spec in ports:
         source = client_source(spec)
@@ -105,7 +110,11 @@ def run(ports: list[str], into: Path, time_s: int, names: list[str]) -> None:
             port.shutdown()
         result = run_json(ClientRun(spec, info, source.version, verified))
         _say(f"{spec}: {result['verdict']}")
-        (into / f"{spec}.json").write_text(json.dumps(result, indent=1), encoding="utf-8")
+        file = into / f"{spec}.json"
+        if names and file.exists():
+            before = json.loads(file.read_text(encoding="utf-8"))
+            result = replaced(before, result, "instances", "instance")
+        file.write_text(json.dumps(result, indent=1), encoding="utf-8")
 
 
 def malformed(ports: list[str]) -> str:
