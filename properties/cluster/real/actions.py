@@ -61,6 +61,8 @@ WEIGHTS: Final[dict[bool, dict[str, int]]] = {
         CREATE: 2,
         DELETE: 2,
         ELECT: 1,
+        REASSIGN: 4,
+        CANCEL: 1,
         COMMIT: 4,
         PAUSE: 2,
         RESUME: 4,

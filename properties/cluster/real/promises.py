@@ -270,7 +270,7 @@ EVERY: Final[dict[str, Callable[..., Iterator[str]]]] = {**WHEN_SETTLED, **ALWAY
 # another one had is not taken for the controller.
 MEANINGLESS: Final = {
     True: ("fencing", "replicas"),
-    False: ("deletion", "controller-epoch", "reassignment"),
+    False: ("deletion", "controller-epoch"),
 }
 
 T = TypeVar("T")

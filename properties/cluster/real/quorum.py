@@ -4,7 +4,8 @@ Each node is a broker and a controller. The leader of the quorum is the controll
 DescribeQuorum, with the highest epoch. The metadata are what a majority of the brokers answers,
 word for word: two brokers that agree have applied what was committed, and every later majority has
 one of them. A single broker that was paused may still answer with what was true before. Without a
-majority that agrees, the metadata are those that the last one agreed on.
+majority that agrees, the metadata are those that the last one agreed on. The leader alone says
+which topics are being reassigned.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from typing import Final
 from groupcheck.model.brokers import NOBODY
 from groupcheck.properties.brokers.definition import Address, free_port
 from groupcheck.properties.cluster.real.views import IDS, MAJORITY, NO_ANSWER, RawNodes, TopicNode
-from groupcheck.properties.cluster.real.wire import Described, Leader, Wire
+from groupcheck.properties.cluster.real.wire import Described, Leader, Moving, Wire
 
 ANSWER_S: Final = 1.0
 # Below the ports that Linux gives to outgoing connections.
@@ -44,6 +45,7 @@ class Quorum:
         self._epoch = 0  # the highest of a leader
         self._brokers: frozenset[tuple[int, int]] = frozenset()
         self._topics: dict[str, TopicNode | None] = {}
+        self._moving: dict[str, Moving] = {}
 
     def close(self) -> None:
         """Close all connections."""
@@ -57,6 +59,9 @@ class Quorum:
         if (found := agreed([each for each in answers if each])) is not None:
             self._brokers = frozenset(found.ports.items())
             self._topics |= {topic: found.topics.get(topic) for topic in topics}
+        if leader is not None:
+            moving = self._wire.reassignments(self._controller(leader.node), topics)
+            self._moving = self._moving if moving is None else moving
         node = leader.node if leader else NOBODY
         return RawNodes(
             node,
@@ -68,9 +73,13 @@ class Quorum:
                 for each, port in sorted(self._brokers)
                 if each not in live or live[each][1] == port  # else it is the one before a restart
             },
-            tuple(map(self._topics.get, topics)),
+            tuple(map(self._topic, topics)),
             (False,) * len(topics),
         )
+
+    def _topic(self, name: str) -> TopicNode | None:
+        found, moving = self._topics.get(name), self._moving.get(name, Moving())
+        return found and found._replace(adding=moving.adding, removing=moving.removing)
 
     def create_topic(self, name: str, replicas: Sequence[int]) -> int:
         """Ask the controller to create a topic; returns the error."""

@@ -37,6 +37,7 @@ OFFSET_FETCH: Final = 5
 OFFSET_COMMIT: Final = 2
 ELECT_LEADERS: Final = 1
 ALTER_PARTITION_REASSIGNMENTS: Final = 0
+LIST_PARTITION_REASSIGNMENTS: Final = 0
 
 T = TypeVar("T")
 
@@ -58,6 +59,13 @@ class Described(NamedTuple):
 
     ports: dict[int, int]
     topics: dict[str, TopicNode]
+
+
+class Moving(NamedTuple):
+    """The replicas that a reassignment adds and removes."""
+
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
 
 
 class Leader(NamedTuple):
@@ -250,6 +258,27 @@ class Wire:
             return NO_ANSWER
         error: int = answer.error_code or answer.responses[0].partitions[0].error_code
         return error
+
+    def reassignments(self, node: Address, topics: Sequence[str]) -> dict[str, Moving] | None:
+        """Ask the controller which of these topics are being reassigned."""
+        named = codec.message_class("ListPartitionReassignmentsRequest").fields["topics"]
+        wanted = [named(name=topic, partition_indexes=[0]) for topic in topics]
+        answer = self._ask(
+            node,
+            lambda client: client.ask(
+                "ListPartitionReassignments",
+                LIST_PARTITION_REASSIGNMENTS,
+                timeout_ms=2_000,
+                topics=wanted,
+            ),
+        )
+        if answer is None or answer.error_code:
+            return None
+        return {
+            topic.name: Moving(tuple(found.adding_replicas), tuple(found.removing_replicas))
+            for topic in answer.topics
+            for found in topic.partitions
+        }
 
     def forget(self, broker: Address) -> None:
         """Close the connection to a broker."""

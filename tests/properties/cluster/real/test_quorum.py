@@ -9,7 +9,7 @@ from threading import Event
 
 import pytest
 
-from groupcheck.model.brokers import COMMIT, CREATE, KILL, START, ClusterInput, Partition
+from groupcheck.model.brokers import COMMIT, CREATE, KILL, REASSIGN, START, ClusterInput, Partition
 from groupcheck.properties.brokers.definition import Address
 from groupcheck.properties.cluster.real import quorum as module
 from groupcheck.properties.cluster.real.actions import PAUSE, RESUME, random_sequence
@@ -18,7 +18,7 @@ from groupcheck.properties.cluster.real.promises import unsettled
 from groupcheck.properties.cluster.real.quorum import Quorum, agreed, stable_ports
 from groupcheck.properties.cluster.real.verify import Limits, verify_sequences
 from groupcheck.properties.cluster.real.views import IDS, ClusterView, TopicNode
-from groupcheck.properties.cluster.real.wire import Described, Leader
+from groupcheck.properties.cluster.real.wire import Described, Leader, Moving
 from support.needs import needs_broker
 from support.real_clusters import real_cluster
 
@@ -58,10 +58,15 @@ class Answering:
         self.brokers: dict[int, Described] = {}
         self.leaders: dict[int, Leader] = {}
         self.nodes: dict[Address, int] = {}
+        self.moving: dict[str, Moving] | None = {}
 
     def described(self, broker: Address, topics: Sequence[str]) -> Described | None:
         del topics
         return self.brokers.get(self.nodes[broker])
+
+    def reassignments(self, node: Address, topics: Sequence[str]) -> dict[str, Moving] | None:
+        del node, topics
+        return self.moving
 
     def leader(self, node: Address) -> Leader | None:
         return self.leaders.get(self.nodes[node])
@@ -112,6 +117,18 @@ def test_a_leader_with_an_older_epoch_than_another_had_is_not_the_controller(
     assert quorum.read(())[:3] == (0, 0, 6)
 
 
+def test_the_leader_says_what_is_being_reassigned(quorum: Quorum, answering: Answering) -> None:
+    answering.brokers = dict.fromkeys(IDS, NEW)
+    answering.leaders = {1: Leader(1, 5)}
+    answering.moving = {"t": Moving((3,), (1,))}
+    moving = TOPIC._replace(adding=(3,), removing=(1,))
+    assert quorum.read(["t"]).topics == (moving,)
+    answering.moving = None
+    assert quorum.read(["t"]).topics == (moving,)
+    answering.moving = {}
+    assert quorum.read(["t"]).topics == (TOPIC,)
+
+
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[RealCluster]:
     """One real cluster for all tests."""
@@ -144,6 +161,19 @@ def test_the_next_coordinator_has_the_offset_that_was_committed_to_a_killed_one(
     assert view.group.offsets[topic] == 1
     _settled(cluster, ClusterInput(COMMIT, topic=topic), ClusterInput(START, broker=killed))
     assert unsettled(cluster.recover()[-1]) == []
+    assert unsettled(cluster.clean()[-1]) == []
+
+
+@needs_broker("kafka:4.1")
+def test_a_reassignment_ends_with_its_target_and_without_the_log_of_the_others(
+    cluster: RealCluster,
+) -> None:
+    cluster.begin()
+    inputs = (ClusterInput(name, topic=0) for name in (CREATE, COMMIT, REASSIGN))
+    topic = (view := _settled(cluster, *inputs)).topics[0]
+    assert topic is not None
+    assert (set(topic.replicas), topic.adding, topic.removing) == ({2, 3}, (), ())
+    assert [bool(answers and answers.folders) for answers in view.answers] == [False, True, True]
     assert unsettled(cluster.clean()[-1]) == []
 
 

@@ -9,14 +9,12 @@ from random import Random
 import pytest
 
 from groupcheck.model.brokers import (
-    CANCEL,
     COMMIT,
     CREATE,
     DELETE,
     EXPIRE,
     KILL,
     MOVE,
-    REASSIGN,
     START,
     Assignment,
     ClusterInput,
@@ -59,7 +57,7 @@ def test_sequences_without_zookeeper_have_no_action_on_it() -> None:
     random = Random(6)
     chosen = [random_sequence(random, zookeeper=False) for _ in range(300)]
     found = {action.given.name for each in chosen for action in each}
-    assert found == set(NAMES) - {EXPIRE, MOVE, REASSIGN, CANCEL}
+    assert found == set(NAMES) - {EXPIRE, MOVE}
 
 
 def test_without_zookeeper_a_killed_broker_is_started_and_a_topic_is_deleted_at_once(
