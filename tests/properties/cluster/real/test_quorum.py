@@ -9,12 +9,21 @@ from threading import Event
 
 import pytest
 
-from groupcheck.model.brokers import COMMIT, CREATE, KILL, REASSIGN, START, ClusterInput, Partition
+from groupcheck.model.brokers import (
+    COMMIT,
+    CREATE,
+    DELETE,
+    KILL,
+    REASSIGN,
+    START,
+    ClusterInput,
+    Partition,
+)
 from groupcheck.properties.brokers.definition import Address
 from groupcheck.properties.cluster.real import quorum as module
 from groupcheck.properties.cluster.real.actions import PAUSE, RESUME, random_sequence
-from groupcheck.properties.cluster.real.driver import RealCluster
-from groupcheck.properties.cluster.real.promises import unsettled
+from groupcheck.properties.cluster.real.driver import POLL_S, SETTLE_S, RealCluster
+from groupcheck.properties.cluster.real.promises import Violation, unsettled
 from groupcheck.properties.cluster.real.quorum import Quorum, agreed, stable_ports
 from groupcheck.properties.cluster.real.verify import Limits, verify_sequences
 from groupcheck.properties.cluster.real.views import IDS, ClusterView, TopicNode
@@ -162,6 +171,36 @@ def test_the_next_coordinator_has_the_offset_that_was_committed_to_a_killed_one(
     _settled(cluster, ClusterInput(COMMIT, topic=topic), ClusterInput(START, broker=killed))
     assert unsettled(cluster.recover()[-1]) == []
     assert unsettled(cluster.clean()[-1]) == []
+
+
+@needs_broker("kafka:4.1")
+def test_the_offset_of_a_topic_stays_if_the_topic_is_deleted_while_no_broker_coordinates(
+    cluster: RealCluster,
+) -> None:
+    """The topic ends before another broker leads the partition of the group, and loads it.
+
+    docs/found-in-clusters.md describes it.
+    """
+    cluster.begin()
+    topic = 1  # on all brokers
+    create, commit, delete = (ClusterInput(name, topic=topic) for name in (CREATE, COMMIT, DELETE))
+    killed = _settled(cluster, create, commit).coordinator
+    cluster.do(ClusterInput(KILL, broker=killed))
+    deadline = time.monotonic() + SETTLE_S
+    while not cluster.is_possible(delete):  # until there is a controller
+        assert time.monotonic() < deadline
+        time.sleep(POLL_S)
+    assert cluster.do(delete) == ""
+    view = cluster.settle()[-1]
+    assert view.coordinator not in {0, killed}
+    stays = f"topic {topic} is deleted, and its committed offset 1 is not"
+    assert unsettled(view) == [Violation("offsets", stays)]
+    assert cluster.do(create) == ""
+    again = cluster.settle()[-1]
+    assert again.group is not None
+    assert again.group.offsets[topic] == 1
+    cluster.recover()
+    cluster.clean()
 
 
 @needs_broker("kafka:4.1")
