@@ -250,25 +250,28 @@ class Access:
     def state(self, of: TopicPartition) -> LeaderAndIsr | None:
         """The state of a partition (KafkaZkClient.scala:184).
 
-        With a handler, the read sets the watch (ZooKeeperClient.scala:277).
+        With a handler, the read sets the watch (ZooKeeperClient.scala:277, 2.4.1).
         """
         path = nodes.state_path(of)
         watch = self._state_changed if path in self._state_handlers else None
         return self._read(path, lambda data, stat: nodes.state_of(data, stat.version), watch)
 
     def handle_state(self, of: TopicPartition, handler: Callable[[], None]) -> None:
-        """Register the handler of changes of the state of a partition (KafkaZkClient.scala:1396).
+        """Register the handler of changes of the state of a partition.
 
-        It is called at the next change after a read.
+        It is called at the next change after a read (KafkaZkClient.scala:1396, 2.4.1).
         """
         self._state_handlers[nodes.state_path(of)] = handler
 
     def ignore_state(self, of: TopicPartition) -> None:
-        """Unregister the handler, if there is one; the watch stays (KafkaZkClient.scala:1404)."""
+        """Unregister the handler, if there is one; the watch stays.
+
+        KafkaZkClient.scala:1404, 2.4.1.
+        """
         self._state_handlers.pop(nodes.state_path(of), None)
 
     def _state_changed(self, kind: str, path: str) -> None:
-        """ZooKeeperClient.scala:447."""
+        """ZooKeeperClient.scala:448, 2.4.1."""
         handler = self._state_handlers.get(path)
         if kind == CHANGED and handler is not None:
             handler()

@@ -165,7 +165,7 @@ AnnouncedChanged(s) == FireChildren(s, "watchesIsr", "IsrChangeNotification")
 
 \* The node of a partition is written or deleted. The watch of a topic that is being reassigned is
 \* "none" without a handler, "registered" if there is one, so that a read of the node sets the watch,
-\* and "set". The handler ignores that the node is deleted. 2.4.1 KC:1985, ZC:447
+\* and "set". The handler ignores that the node is deleted. 2.4.1 KC:1985, ZC:447, 448
 StateChanged(s, t) ==
   LET watches(broker) == /\ HasSession(broker) /\ broker.controller # None
                          /\ broker.controller.topics[t].watch = "set"

@@ -78,7 +78,7 @@ class StateWatch(StrEnum):
     """Whether a controller of Kafka 2.4 learns that the node of a partition changes.
 
     A read sets the watch if a handler is registered (ZooKeeperClient.scala:277 at tag 2.4.1), and
-    a watch that fires calls the handler if one is registered then (447). So ZooKeeper keeps the
+    a watch that fires calls the handler if one is registered then (448). So ZooKeeper keeps the
     watch of a handler that is not registered any more, and it does nothing: that is `NONE`. When a
     handler is registered again, the same event reads the node before the broker writes it.
     """
