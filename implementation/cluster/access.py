@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from typing import Final, TypeVar
 
 from groupcheck.implementation.cluster import nodes
@@ -13,6 +14,7 @@ from groupcheck.implementation.cluster.nodes import (
     TopicPartition,
 )
 from groupcheck.implementation.cluster.store import (
+    CHANGED,
     BadVersionError,
     Check,
     Create,
@@ -59,6 +61,7 @@ class Access:
     def __init__(self, session: Session) -> None:
         self.session = session
         self._registered: int | None = None  # the session that has registered the broker
+        self._state_handlers: dict[str, Callable[[], None]] = {}  # by path
 
     def _read(
         self, path: str, decode: Callable[[bytes, Stat], _Value], watch: Watch | None = None
@@ -245,10 +248,33 @@ class Access:
         return self.session.exists(nodes.REASSIGN_PARTITIONS) is not None
 
     def state(self, of: TopicPartition) -> LeaderAndIsr | None:
-        """The state of a partition (KafkaZkClient.scala:184)."""
-        return self._read(
-            nodes.state_path(of), lambda data, stat: nodes.state_of(data, stat.version)
-        )
+        """The state of a partition (KafkaZkClient.scala:184).
+
+        With a handler, the read sets the watch (ZooKeeperClient.scala:277, 2.4.1).
+        """
+        path = nodes.state_path(of)
+        watch = self._state_changed if path in self._state_handlers else None
+        return self._read(path, lambda data, stat: nodes.state_of(data, stat.version), watch)
+
+    def handle_state(self, of: TopicPartition, handler: Callable[[], None]) -> None:
+        """Register the handler of changes of the state of a partition.
+
+        It is called at the next change after a read (KafkaZkClient.scala:1396, 2.4.1).
+        """
+        self._state_handlers[nodes.state_path(of)] = handler
+
+    def ignore_state(self, of: TopicPartition) -> None:
+        """Unregister the handler, if there is one; the watch stays.
+
+        KafkaZkClient.scala:1404, 2.4.1.
+        """
+        self._state_handlers.pop(nodes.state_path(of), None)
+
+    def _state_changed(self, kind: str, path: str) -> None:
+        """ZooKeeperClient.scala:448, 2.4.1."""
+        handler = self._state_handlers.get(path)
+        if kind == CHANGED and handler is not None:
+            handler()
 
     def isr_changes(self, watch: Watch | None = None) -> dict[str, list[TopicPartition]]:
         """By path, the partitions whose ISR was announced (KafkaZkClient.scala:955, 2.4.1)."""
@@ -273,12 +299,17 @@ class Access:
     def write_isr(self, of: TopicPartition, state: LeaderAndIsr) -> int | None:
         """Write a state as its leader; return the version of the node, or None if it is another.
 
-        ReplicationUtils.scala:28, 2.4.1. The answer arrives, so the node is not read again.
+        ReplicationUtils.scala:28, 2.4.1. The answer arrives, so a node of another version does not
+        have this state, but it is read.
         """
         try:
             data = nodes.state_data(state)
             stat = set_data(self.session, nodes.state_path(of), data, state.version)
-        except (BadVersionError, NoNodeError):
+        except BadVersionError:
+            with suppress(StoreError):
+                self.state(of)
+            return None
+        except NoNodeError:
             return None
         return stat.version
 

@@ -25,6 +25,7 @@ from groupcheck.implementation.cluster.events import (
     AlterIsrResults,
     ControllerEvent,
     PartitionReassignment,
+    ReassignedStateChanged,
     ReplicaLeaderElection,
     StopReplicaResponseReceived,
 )
@@ -76,7 +77,13 @@ class Controller(Elected):
         machines = (self.partition_machine, self.replica_machine)
         self._deletion = TopicDeletion(self.context, access, machines, self._send_metadata_to_all)
         self._reassignment = Reassignment(
-            self.context, access, machines, self._deletion, self._batch, self._send_metadata_to_all
+            self.context,
+            access,
+            machines,
+            self._deletion,
+            self._batch,
+            self._send_metadata_to_all,
+            self.put,
         )
         self._simple: dict[str, Callable[[], None]] = {
             events.STARTUP: self._process_startup,
@@ -101,6 +108,9 @@ class Controller(Elected):
         elif isinstance(event, PartitionReassignment):
             if self.active:
                 self._reassignment.request(event.targets)
+        elif isinstance(event, ReassignedStateChanged):
+            if self.active:
+                self._reassignment.complete_if_in_sync(event.partition)
         elif isinstance(event, StopReplicaResponseReceived):
             self._process_stopped(event)
         else:

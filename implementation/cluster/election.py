@@ -181,5 +181,7 @@ class Elected:
         Requests that are left in a batch of the state machines stay there.
         """
         self._handles_children = False
+        for each in self.context.being_reassigned:
+            self.access.ignore_state(each)
         self.channels.close()
         self.context.reset()

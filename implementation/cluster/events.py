@@ -66,6 +66,17 @@ class PartitionReassignment(NamedTuple):
         return "ApiPartitionReassignment"
 
 
+class ReassignedStateChanged(NamedTuple):
+    """The state of a partition has changed that was being reassigned, in 2.4."""
+
+    partition: TopicPartition
+
+    @property
+    def name(self) -> str:
+        """Kafka's name."""
+        return "PartitionReassignmentIsrChange"
+
+
 class AlterIsrReceived(NamedTuple):
     """A leader asks for other in-sync replicas.
 
@@ -106,6 +117,7 @@ ControllerEvent = (
     Event
     | ReplicaLeaderElection
     | PartitionReassignment
+    | ReassignedStateChanged
     | AlterIsrReceived
     | StopReplicaResponseReceived
 )

@@ -16,6 +16,7 @@ from groupcheck.implementation.cluster.context import (
     ReplicaPhase,
 )
 from groupcheck.implementation.cluster.deletion import TopicDeletion
+from groupcheck.implementation.cluster.events import ControllerEvent, ReassignedStateChanged
 from groupcheck.implementation.cluster.nodes import ReplicaAssignment, TopicPartition
 from groupcheck.implementation.cluster.partition_machine import PartitionStateMachine, Strategy
 from groupcheck.implementation.cluster.replica_machine import ReplicaStateMachine
@@ -35,6 +36,7 @@ class Reassignment:
     Args:
         batch: of the controller itself.
         send_metadata: sends UpdateMetadata of partitions to all live brokers.
+        put: adds an event.
     """
 
     def __init__(  # noqa: PLR0913, PLR0917 - these are the parts of a controller that take part
@@ -45,6 +47,7 @@ class Reassignment:
         deletion: TopicDeletion,
         batch: RequestBatch,
         send_metadata: Callable[[list[TopicPartition]], None],
+        put: Callable[[ControllerEvent], None],
     ) -> None:
         self._context = context
         self.access = access
@@ -52,6 +55,7 @@ class Reassignment:
         self._deletion = deletion
         self._batch = batch
         self._send_metadata = send_metadata
+        self._put = put
 
     def request(self, targets: Targets) -> None:
         """Begin, replace or cancel reassignments (KafkaController.scala:1769, 815).
@@ -119,12 +123,14 @@ class Reassignment:
             self._replicas.change([PartitionAndReplica(broker, of)], ReplicaPhase.NEW)
 
     def _update(self, of: TopicPartition, assignment: ReplicaAssignment) -> None:
-        """KafkaController.scala:775."""
+        """KafkaController.scala:775; the handler is that of 2.4.1, line 687."""
         current = self._context.assignment(of)
         if current != assignment:
             self._write(of, assignment)
             self._context.assign(of, assignment)
             self._stop(of, [each for each in current.replicas if each not in assignment.replicas])
+        if self._context.older:
+            self.access.handle_state(of, lambda: self._put(ReassignedStateChanged(of)))
         self._context.being_reassigned.add(of)
 
     def _is_complete(self, of: TopicPartition, assignment: ReplicaAssignment) -> bool:
@@ -143,6 +149,7 @@ class Reassignment:
         self._move_leader(of, completed)
         self._stop(of, assignment.removing)
         self._write(of, completed)
+        self.access.ignore_state(of)
         self.access.requested_reassignments()
         self._context.being_reassigned.discard(of)
         self._send_metadata([of])

@@ -22,6 +22,7 @@ from groupcheck.implementation.cluster.events import (
     AlterIsrReceived,
     ControllerEvent,
     PartitionReassignment,
+    ReassignedStateChanged,
     ReplicaLeaderElection,
     StopReplicaResponseReceived,
 )
@@ -201,6 +202,8 @@ def _event(describer: Describer, event: ControllerEvent) -> EventView:
     if isinstance(event, PartitionReassignment):
         ((of, target),) = event.targets.items()
         return EventView(event.name, topics=(describer.numbers[of.topic],), replicas=target or ())
+    if isinstance(event, ReassignedStateChanged):
+        return EventView(event.name, topics=(describer.numbers[event.partition.topic],))
     if isinstance(event, AlterIsrReceived):
         epoch = describer.epoch(event.broker, event.broker_epoch)
         ((of, state),) = event.states.items()

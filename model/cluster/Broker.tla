@@ -147,18 +147,19 @@ SendAlterIsr(s, b, t, isr) ==
                   !.partition = Partition(b, r.leaderEpoch, isr, 0, r.version)]
   IN Enqueue([s EXCEPT !.brokers[b].replicas[t].pending = TRUE], s.nodes.controller, event)
 
-\* A leader writes an ISR, if the node has the version that it knows. 2.4.1 PA:1172, 1178
+\* A leader writes an ISR, if the node has the version that it knows, and reads the node if it has
+\* another one. 2.4.1 PA:1172, 1178, RU:40
 WriteIsr(s, b, t, isr) ==
   LET r == s.brokers[b].replicas[t]
       p == s.nodes.partitions[t]
       changed == {n \in Numbers : n = t \/ Has(s.brokers[b].changed, n)}
   IN IF p = None THEN Apply(s, "isr/version")
-     ELSE IF p.version # r.version THEN Apply(s, "isr/version")
-     ELSE [Apply(s, "isr/written") EXCEPT
-             !.nodes.partitions[t] = Partition(b, r.leaderEpoch, isr, r.controllerEpoch,
-                                               r.version + 1),
-             !.brokers[b].replicas[t] = [@ EXCEPT !.isr = isr, !.version = @ + 1],
-             !.brokers[b].changed = Ascending(changed)]
+     ELSE IF p.version # r.version THEN WatchState(Apply(s, "isr/version"), t)
+     ELSE StateChanged([Apply(s, "isr/written") EXCEPT
+                          !.nodes.partitions[t] = Partition(b, r.leaderEpoch, isr,
+                                                            r.controllerEpoch, r.version + 1),
+                          !.brokers[b].replicas[t] = [@ EXCEPT !.isr = isr, !.version = @ + 1],
+                          !.brokers[b].changed = Ascending(changed)], t)
 
 ChangeIsr(s, b, t, isr) == IF WritesIsr THEN WriteIsr(s, b, t, isr) ELSE SendAlterIsr(s, b, t, isr)
 

@@ -746,14 +746,15 @@ IsRequest(r) ==
 IsEvent(e) ==
   /\ e.name \in {"Startup", "Reelect", "ControllerChange", "Expire", "RegisterBrokerAndReelect",
                  "BrokerChange", "TopicChange", "TopicDeletion", "ReplicaLeaderElection",
-                 "ApiPartitionReassignment", "AlterIsrReceived", "IsrChangeNotification",
-                 "TopicDeletionStopReplicaResponseReceived"}
+                 "ApiPartitionReassignment", "PartitionReassignmentIsrChange", "AlterIsrReceived",
+                 "IsrChangeNotification", "TopicDeletionStopReplicaResponseReceived"}
   /\ e.broker \in Ids \cup {NoId} /\ e.epoch \in Epochs
   /\ \A i \in DOMAIN e.topics : e.topics[i] \in Numbers
   /\ \A i \in DOMAIN e.replicas : e.replicas[i] \in Ids
 
 IsTopic(k) ==
   /\ {k.known, k.queued, k.started, k.ineligible, k.reassigned} \subseteq BOOLEAN
+  /\ k.watch \in {"none", "registered", "set"} /\ k.watch # "none" => k.reassigned
   /\ IsAssignment([replicas |-> k.assigned, adding |-> k.adding, removing |-> k.removing])
   /\ k.leadership = None \/ IsPartition(k.leadership)
   /\ k.phase \in {"NonExistentPartition", "NewPartition", "OnlinePartition", "OfflinePartition"}

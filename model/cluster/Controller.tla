@@ -242,7 +242,7 @@ ProcessIsrChangeNotification(s) ==
   LET announced == s.nodes.announced
       topics == {t \in Numbers : \E i \in DOMAIN announced : Has(announced[i], t)}
       read(u, t) == IF s.nodes.partitions[t] = None THEN u
-                    ELSE PutLeadership(u, t, s.nodes.partitions[t])
+                    ELSE PutLeadership(WatchState(u, t), t, s.nodes.partitions[t])
       t == Fold(read, Apply(s, "event/isr-change"), Ascending(topics))                \* 2.4.1 KC:1723
       u == IF topics = {} THEN t ELSE SendUpdateMetadata(t, LiveIds(t), topics)
   IN IF Context(s) = None THEN Apply(s, "event/isr-change-ignored")
@@ -297,11 +297,14 @@ Process(s, event) ==
     [] event.name = "ApiPartitionReassignment" -> ProcessReassignment(s, event)
     [] event.name = "AlterIsrReceived"         -> ProcessAlterIsr(s, event)
     [] event.name = "IsrChangeNotification"    -> ProcessIsrChangeNotification(s)
+    [] event.name = "PartitionReassignmentIsrChange"
+                                               -> ProcessPartitionReassignmentIsrChange(s, event)
     [] event.name = "TopicDeletionStopReplicaResponseReceived"
                                                -> ProcessStopReplicaResponse(s, event)
 
-\* Events that have an effect before they read or write a node, if they do.
-WithoutSession == {"Expire", "AlterIsrReceived", "TopicDeletionStopReplicaResponseReceived"}
+\* Events that have an effect before they read or write a node, or may not read one.
+WithoutSession == {"Expire", "AlterIsrReceived", "PartitionReassignmentIsrChange",
+                   "TopicDeletionStopReplicaResponseReceived"}
 
 \* A broker handles the oldest event in its queue. The event ends with an exception. After
 \* ControllerMovedException the broker resigns, if it is not the controller any more. KC:2434

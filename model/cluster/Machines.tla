@@ -138,19 +138,20 @@ LeaderForReassign(s, t, p) ==
   IN IF able = <<>> THEN None
      ELSE [leader |-> able[1], isr |-> p.isr, recipients |-> {targets[i] : i \in DOMAIN targets}]
 
-\* PSM:369
+\* PSM:369. The read sets the watch. 2.4.1 PSM:370
 ElectLeader(s, t, strategy) ==
   LET p       == s.nodes.partitions[t]
       elected == CASE strategy = "preferred" -> LeaderForPreferredReplica(s, t, p)
                    [] strategy = "reassign"  -> LeaderForReassign(s, t, p)
                    [] strategy = "offline"   -> LeaderForOffline(s, t, p)
-      applied == Apply(s, IF Has(p.isr, elected.leader) THEN "partition/leader"
+      r       == WatchState(s, t)
+      applied == Apply(r, IF Has(p.isr, elected.leader) THEN "partition/leader"
                           ELSE "partition/unclean-leader")
   IN IF HasThrown(s) THEN s
      ELSE IF p = None THEN Apply(s, "partition/node-is-gone")                          \* PSM:403
      ELSE IF p.controllerEpoch > Context(s).epoch                                      \* PSM:388
-     THEN Apply(s, "partition/node-is-newer")
-     ELSE IF elected = None THEN Apply(s, "partition/no-leader")                       \* PSM:428
+     THEN Apply(r, "partition/node-is-newer")
+     ELSE IF elected = None THEN Apply(r, "partition/no-leader")                       \* PSM:428
      ELSE IF Fenced(s) THEN Moved(applied)                                             \* PSM:435
      ELSE LET u == WritePartition(applied, t, elected.leader, p.leaderEpoch + 1, elected.isr)
               v == PutLeadership(u, t, u.nodes.partitions[t])                          \* PSM:441
@@ -228,7 +229,8 @@ ToOnlineReplica(s, t, b) ==
      ELSE AddLeaderAndIsr(u, {b}, t)
 
 \* Remove a replica from the ISR, unless it is the last one. RSM:330. The copy of the node has the
-\* epoch of this controller, also if that has not written it. RSM:371
+\* epoch of this controller, also if that has not written it. RSM:371. The read sets the watch.
+\* 2.4.1 RSM:380
 RemoveFromIsr(s, t, b) ==
   LET p      == s.nodes.partitions[t]
       later  == p.controllerEpoch > Context(s).epoch
@@ -236,7 +238,7 @@ RemoveFromIsr(s, t, b) ==
                 ELSE IF p = None THEN "replica/node-is-gone"
                 ELSE IF later THEN "replica/node-is-newer"
                 ELSE IF Has(p.isr, b) THEN "replica/leaves-isr" ELSE "replica/offline"
-      applied == Apply(s, rule)
+      applied == Apply(WatchState(s, t), rule)
       leader == IF p.leader = b THEN NoLeader ELSE p.leader
       isr    == IF Len(p.isr) = 1 THEN p.isr ELSE Without(p.isr, b)
       u      == IF ~Has(p.isr, b) THEN applied

@@ -11,7 +11,8 @@
 (* ReplicaStateMachine.scala, PSM PartitionStateMachine.scala, EL              *)
 (* Election.scala, TDM TopicDeletionManager.scala, ZK KafkaZkClient.scala, ZC  *)
 (* ZooKeeperClient.scala, KA KafkaApis.scala, RM ReplicaManager.scala, PA      *)
-(* Partition.scala, MC MetadataCache.scala, and GC GroupCoordinator.scala.     *)
+(* Partition.scala, RU ReplicationUtils.scala, MC MetadataCache.scala, and GC  *)
+(* GroupCoordinator.scala.                                                     *)
 EXTENDS Integers, Sequences, FiniteSets
 
 CONSTANTS
@@ -90,7 +91,7 @@ NoTopicState == [known |-> FALSE, assigned |-> <<>>, leadership |-> None,
                  phase |-> "NonExistentPartition",
                  replicas |-> [b \in Ids |-> "NonExistentReplica"],
                  queued |-> FALSE, started |-> FALSE, ineligible |-> FALSE,
-                 adding |-> <<>>, removing |-> <<>>, reassigned |-> FALSE]
+                 adding |-> <<>>, removing |-> <<>>, reassigned |-> FALSE, watch |-> "none"]
 
 NoReplica == [log |-> FALSE, role |-> "none", leaderEpoch |-> NoEpoch, isr |-> <<>>,
               version |-> 0, pending |-> FALSE, assigned |-> <<>>, controllerEpoch |-> 0]
@@ -162,6 +163,20 @@ TopicsChanged(s)    == FireChildren(s, "watchesTopics", "TopicChange")
 DeletionsChanged(s) == FireChildren(s, "watchesDeletions", "TopicDeletion")
 AnnouncedChanged(s) == FireChildren(s, "watchesIsr", "IsrChangeNotification")
 
+\* The node of a partition is written or deleted. The watch of a topic that is being reassigned is
+\* "none" without a handler, "registered" if there is one, so that a read of the node sets the watch,
+\* and "set". The handler ignores that the node is deleted. 2.4.1 KC:1985, ZC:447, 448
+StateChanged(s, t) ==
+  LET watches(broker) == /\ HasSession(broker) /\ broker.controller # None
+                         /\ broker.controller.topics[t].watch = "set"
+      fired(u, b) == [u EXCEPT !.brokers[b].controller.topics[t].watch = "registered"]
+      fire(u, b) ==
+        IF ~watches(u.brokers[b]) THEN u
+        ELSE IF u.nodes.partitions[t] = None THEN fired(u, b)
+        ELSE Enqueue(fired(u, b), b,
+                     [Event("PartitionReassignmentIsrChange") EXCEPT !.topics = <<t>>])
+  IN Fold(fire, s, Ascending(Ids))
+
 -----------------------------------------------------------------------------
 \* Sessions and registrations.
 
@@ -197,8 +212,16 @@ HasThrown(s)  == s.thrown # "nothing"
 
 \* Write the state of a partition, whose node exists and has the expected version. ZK:252
 WritePartition(s, t, leader, leaderEpoch, isr) ==
-  [s EXCEPT !.nodes.partitions[t] =
-     Partition(leader, leaderEpoch, isr, Context(s).epoch, @.version + 1)]
+  StateChanged([s EXCEPT !.nodes.partitions[t] =
+                  Partition(leader, leaderEpoch, isr, Context(s).epoch, @.version + 1)], t)
+
+\* A broker reads the node of a partition. That sets the watch if a handler is registered, and if
+\* there is a node. 2.4.1 ZC:277
+WatchState(s, t) ==
+  IF Context(s) = None THEN s
+  ELSE IF IsExpired(s) \/ s.nodes.partitions[t] = None THEN s
+  ELSE IF Context(s).topics[t].watch # "registered" THEN s
+  ELSE [s EXCEPT !.brokers[s.self].controller.topics[t].watch = "set"]
 
 \* Delete /admin/delete_topics/TOPIC. ZK:805
 DeleteTopicDeletion(s, t) ==
@@ -220,7 +243,8 @@ DeleteTopicNode(s, t) ==
   IF IsExpired(s) THEN Expired(s)                                                      \* ZK:1611
   ELSE IF Fenced(s) THEN Moved(s)
   ELSE IF ~s.nodes.topics[t] THEN s
-  ELSE TopicsChanged([s EXCEPT !.nodes.topics[t] = FALSE, !.nodes.partitions[t] = None,
-                               !.nodes.assignments[t] = NoAssignment])
+  ELSE TopicsChanged(StateChanged([s EXCEPT !.nodes.topics[t] = FALSE,
+                                            !.nodes.partitions[t] = None,
+                                            !.nodes.assignments[t] = NoAssignment], t))
 
 =============================================================================

@@ -16,8 +16,15 @@ Full(s, t) == Assignment(Known(s, t).assigned, Known(s, t).adding, Known(s, t).r
 PutFull(s, t, a) ==
   [s EXCEPT !.brokers[s.self].controller.topics[t] =
      [@ EXCEPT !.assigned = a.replicas, !.adding = a.adding, !.removing = a.removing]]
-SetReassigned(s, t, moving) ==
-  [s EXCEPT !.brokers[s.self].controller.topics[t].reassigned = moving]
+\* 2.4 also registers a handler of changes of the node of the partition. KC:798, 2.4.1 KC:687
+AddReassigned(s, t) ==
+  [s EXCEPT !.brokers[s.self].controller.topics[t] =
+     [@ EXCEPT !.reassigned = TRUE,
+               !.watch = IF Version = "2.4" /\ @ = "none" THEN "registered" ELSE @]]
+\* KC:1111, 2.4.1 KC:984
+RemoveReassigned(s, t) ==
+  [s EXCEPT !.brokers[s.self].controller.topics[t] =
+     [@ EXCEPT !.reassigned = FALSE, !.watch = "none"]]
 
 Fail(s, exception) == [s EXCEPT !.thrown = exception]
 
@@ -43,15 +50,16 @@ UpdateCurrentReassignment(s, t, a) ==
   LET before == Full(s, t)
       u == WriteAssignment(Apply(s, "reassignment/assigned"), t, a)                    \* KC:782
       v == StopRemovedReplicas(PutFull(u, t, a), t, Minus(before.replicas, a.replicas))
-  IN IF before = a THEN SetReassigned(Apply(s, "reassignment/resumed"), t, TRUE)       \* KC:778
+  IN IF before = a THEN AddReassigned(Apply(s, "reassignment/resumed"), t)             \* KC:778
      ELSE IF HasThrown(u) THEN u
      ELSE IF HasThrown(v) THEN v
-     ELSE SetReassigned(v, t, TRUE)                                                    \* KC:798
+     ELSE AddReassigned(v, t)
 
-\* KC:1191, 1045
+\* KC:1191, 1045. The read sets the watch. 2.4.1 KC:1071
 UpdateLeaderEpochAndSend(s, t, a) ==
   LET p == s.nodes.partitions[t]
-      applied == Apply(s, "reassignment/leader-epoch")
+      r == WatchState(s, t)
+      applied == Apply(r, "reassignment/leader-epoch")
       u == WritePartition(applied, t, p.leader, p.leaderEpoch + 1, p.isr)
       v == PutLeadership(u, t, u.nodes.partitions[t])
       to == {a.replicas[i] : i \in DOMAIN a.replicas}
@@ -60,7 +68,7 @@ UpdateLeaderEpochAndSend(s, t, a) ==
      ELSE IF p = None                                                                  \* KC:1221
      THEN Fail(Apply(s, "reassignment/node-is-gone"), "IllegalStateException")
      ELSE IF p.controllerEpoch > Context(s).epoch                                      \* KC:1200
-     THEN Fail(Apply(s, "reassignment/node-is-newer"), "StateChangeFailedException")
+     THEN Fail(Apply(r, "reassignment/node-is-newer"), "StateChangeFailedException")
      ELSE IF Fenced(s) THEN Moved(applied)
      ELSE SendRequests(AddLeaderAndIsr(NewBatch(v), to, t))
 
@@ -80,6 +88,8 @@ IsComplete(s, t, a) ==
   LET p == s.nodes.partitions[t]
   IN ~IsMoving(a) \/ (p # None /\ \A i \in DOMAIN Target(a) : Has(p.isr, Target(a)[i]))
 ReadsState(a) == IsMoving(a)
+\* The read sets the watch. 2.4.1 KC:870
+WatchIfMoving(s, t, a) == IF ReadsState(a) THEN WatchState(s, t) ELSE s
 
 \* KC:734, phase A
 StartReassignment(s, t, a) ==
@@ -95,7 +105,7 @@ CompleteReassignment(s, t, a) ==
       b3 == MoveLeaderIfRequired(PutFull(b1, t, done), t, done)
       b5 == StopRemovedReplicas(b3, t, a.removing)
       b6 == WriteAssignment(b5, t, done)
-      b8 == SendUpdateMetadata(SetReassigned(b6, t, FALSE), LiveIds(s), {t})
+      b8 == SendUpdateMetadata(RemoveReassigned(b6, t), LiveIds(s), {t})
   IN IF HasThrown(b1) THEN b1
      ELSE IF HasThrown(b6) THEN b6
      ELSE ResumeDeletionForTopics(b8, {t})                                             \* KC:756
@@ -103,11 +113,12 @@ CompleteReassignment(s, t, a) ==
 \* KC:723
 OnPartitionReassignment(s, t, a) ==
   LET u == UpdateCurrentReassignment(MarkIneligible(s, {t}), t, a)
+      v == WatchIfMoving(u, t, a)
   IN IF HasThrown(s) THEN s
      ELSE IF HasThrown(u) THEN u
      ELSE IF ReadsState(a) /\ IsExpired(u) THEN Expired(u)
-     ELSE IF IsComplete(u, t, a) THEN CompleteReassignment(u, t, a)
-     ELSE StartReassignment(u, t, a)
+     ELSE IF IsComplete(v, t, a) THEN CompleteReassignment(v, t, a)
+     ELSE StartReassignment(v, t, a)
 
 \* KC:552
 ResumeReassignments(s, shouldResume(_)) ==
@@ -115,13 +126,19 @@ ResumeReassignments(s, shouldResume(_)) ==
                       ELSE OnPartitionReassignment(u, t, Full(u, t))
   IN IF HasThrown(s) THEN s ELSE Fold(resume, s, Ascending({t \in Numbers : Known(s, t).reassigned}))
 
-\* KC:1844, after AlterIsr without an error
+\* KC:1844, after AlterIsr without an error, and in 2.4 when the node has changed. 2.4.1 KC:1679
 MaybeComplete(s, t) ==
   LET a == Full(s, t)
+      r == WatchIfMoving(s, t, a)
   IN IF ~Known(s, t).reassigned THEN s
      ELSE IF ReadsState(a) /\ IsExpired(s) THEN Expired(s)
-     ELSE IF ~IsComplete(s, t, a) THEN s
-     ELSE OnPartitionReassignment(Apply(s, "reassignment/caught-up"), t, a)
+     ELSE IF ~IsComplete(r, t, a) THEN r
+     ELSE OnPartitionReassignment(Apply(r, "reassignment/caught-up"), t, a)
+
+\* 2.4.1 KC:1676
+ProcessPartitionReassignmentIsrChange(s, event) ==
+  IF Context(s) = None THEN Apply(s, "event/reassigned-isr-change-ignored")
+  ELSE MaybeComplete(Apply(s, "event/reassigned-isr-change"), event.topics[1])
 
 \* KC:1769. Without replicas, the request cancels a reassignment.
 ProcessReassignment(s, event) ==

@@ -16,6 +16,7 @@ from groupcheck.model.cluster.step import (
     does,
     fire_children,
     inform,
+    set_state,
     when,
 )
 from groupcheck.model.engine.rules import (
@@ -89,7 +90,7 @@ def _complete(step: ClusterStep, about: About) -> None:
     deleted = _in_phase(step, [topic], ReplicaPhase.DELETION_SUCCESSFUL)
     move_replicas(step, deleted, ReplicaPhase.NON_EXISTENT)
     check_epoch(step)
-    step.node_at("partitions", topic, None)
+    set_state(step, topic, None)
     if step.state.nodes.topics[topic]:
         step.node_at("topics", topic, value=False)
         step.node_at("assignments", topic, Assignment())

@@ -22,7 +22,7 @@ from groupcheck.model.brokers import (
     ClusterInput,
     Partition,
 )
-from groupcheck.model.cluster.sources import AM, CCM, GMM, KC, PA, RM, ZC, ZK, at
+from groupcheck.model.cluster.sources import AM, CCM, GMM, KC, PA, RM, RU, ZC, ZK, at
 from groupcheck.model.cluster.state import Broker, Cluster, Event, Replica, Role, Session
 from groupcheck.model.cluster.step import (
     WRITES_ISR,
@@ -32,8 +32,10 @@ from groupcheck.model.cluster.step import (
     fire_children,
     fire_controller,
     put,
+    set_state,
     tries,
     unsent,
+    watches,
     when,
 )
 from groupcheck.model.engine.rules import Part, Table, procedure, rule, single, table
@@ -136,13 +138,13 @@ def _write_isr(step: ClusterStep, given: Wanted) -> None:
     replica = step.replica(topic)
     version = replica.version + 1
     written = Partition(step.actor, replica.leader_epoch, isr, replica.controller_epoch, version)
-    step.node_at("partitions", topic, written)
+    set_state(step, topic, written)
     step.set_replica(topic, replica._replace(isr=isr, version=version))
     step.become(changed=tuple(sorted({*step.me.changed, topic})))
 
 
-# The answer to a write arrives, so there is no check whether the node has what was written, as in
-# checkLeaderAndIsrZkData of ReplicationUtils.scala.
+# The answer to a write arrives, so a node with another version does not have what was written.
+# Kafka reads it to find that out: checkLeaderAndIsrZkData.
 WRITE_ISR: Final = table(
     "isr",
     "environment",
@@ -157,6 +159,7 @@ WRITE_ISR: Final = table(
         "isr/version",
         "the node has changed since, or is gone",
         at(PA, None, 1186),
+        watches(RU, 40),
     ),
 )
 

@@ -20,7 +20,7 @@ from groupcheck.model.cluster.machines import (
     move_partitions,
     move_replicas,
 )
-from groupcheck.model.cluster.reassignment import CAUGHT_UP, REQUESTED
+from groupcheck.model.cluster.reassignment import CAUGHT_UP, READ_REASSIGNED, REQUESTED
 from groupcheck.model.cluster.reassignment import resume as resume_reassignments
 from groupcheck.model.cluster.sources import KC, ZK, at
 from groupcheck.model.cluster.state import Event, PartitionPhase, ReplicaPhase, Session
@@ -35,6 +35,7 @@ from groupcheck.model.cluster.step import (
     replaced,
     tries,
     unsent,
+    watch_state,
     when,
 )
 from groupcheck.model.engine.rules import (
@@ -384,6 +385,7 @@ def _read_isrs(step: ClusterStep, _event: Event) -> None:
     for topic in topics:
         node = step.state.nodes.partitions[topic]
         if node is not None:
+            watch_state(step, topic)
             step.set_topic(topic, leadership=node)
     if topics:
         inform(step, step.live(), topics)
@@ -446,6 +448,14 @@ EVENTS: Final[dict[str, Table]] = {
         does("elect it, if it does not lead and the topic is not to be deleted", _elect_preferred),
     ),
     "ApiPartitionReassignment": REQUESTED,
+    "PartitionReassignmentIsrChange": _event(
+        "PartitionReassignmentIsrChange",
+        "event/reassigned-isr-change",
+        "the node of a partition that was being reassigned has changed",
+        at(KC, None, 1676),
+        READ_REASSIGNED,
+        _COMPLETE,
+    ),
     "AlterIsrReceived": _ALTER_ISR,
     "IsrChangeNotification": _event(
         "IsrChangeNotification",
@@ -453,7 +463,8 @@ EVENTS: Final[dict[str, Table]] = {
         "/isr_change_notification has changed",
         at(KC, None, 1711),
         does(
-            "read the topics in it, and the nodes of their partitions; send UpdateMetadata to all",
+            "read the topics in it; read the nodes of their partitions, and watch those for which "
+            "a handler is registered; send UpdateMetadata to all",
             _read_isrs,
         ),
         does(

@@ -21,6 +21,7 @@ from groupcheck.model.cluster.step import (
     existing,
     replaced,
     send,
+    watches,
     when,
     write,
 )
@@ -188,6 +189,7 @@ _NO_NODE: Final = when(
     "the node of the partition does not exist",
     lambda s, about: s.state.nodes.partitions[about.topic] is None,
 )
+_READ: Final = watches(RSM, 380)
 
 REPLICA: Final[dict[ReplicaPhase, Table]] = {
     ReplicaPhase.NEW: table(
@@ -278,6 +280,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
             _valid(ReplicaPhase.OFFLINE),
             _NEWER,
             STOP,
+            _READ,
         ),
         rule(
             "replica/node-is-gone",
@@ -294,6 +297,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
             _valid(ReplicaPhase.OFFLINE),
             when("it is in the ISR of the node", _is_in_isr),
             STOP,
+            _READ,
             does(
                 "write the node with the next leader epoch: without the replica in the ISR, unless "
                 "it is the only one, and without a leader if it was the leader",
@@ -308,6 +312,7 @@ REPLICA: Final[dict[ReplicaPhase, Table]] = {
             at(RSM, 364, 349),
             _valid(ReplicaPhase.OFFLINE),
             STOP,
+            _READ,
             does("copy the node", _copy),
             TELL_OTHERS,
             _becomes(ReplicaPhase.OFFLINE),
@@ -470,6 +475,7 @@ def _has_unclean_leader(step: ClusterStep, about: About) -> bool:
 
 _ELECTABLE: Final = _partition_is(PartitionPhase.OFFLINE, PartitionPhase.ONLINE)
 _ONLINE: Final = _partition_becomes(PartitionPhase.ONLINE)
+_READ_STATE: Final = watches(PSM, 370)
 _WRITE: Final = does(
     "write the node with the next leader epoch; send LeaderAndIsr to the replicas, and "
     "UpdateMetadata to all",
@@ -524,6 +530,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
             at(PSM, 388, 384),
             _ELECTABLE,
             _NEWER,
+            _READ_STATE,
         ),
         rule(
             "partition/node-is-gone",
@@ -538,6 +545,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
             at(PSM, 428, 424),
             _ELECTABLE,
             when("no replica can lead", lambda s, about: leader_for(s, about) == NO_LEADER),
+            _READ_STATE,
         ),
         rule(
             "partition/unclean-leader",
@@ -545,6 +553,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
             at(PSM, 525, 514),
             _ELECTABLE,
             when("no in-sync replica can lead", _has_unclean_leader),
+            _READ_STATE,
             _WRITE,
             _ONLINE,
         ),
@@ -553,6 +562,7 @@ PARTITION: Final[dict[PartitionPhase, Table]] = {
             "an in-sync replica is live",
             at(PSM, 435, 431),
             _ELECTABLE,
+            _READ_STATE,
             _WRITE,
             _ONLINE,
         ),

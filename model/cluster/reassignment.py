@@ -9,7 +9,14 @@ from groupcheck.model.brokers import Assignment, Partition
 from groupcheck.model.cluster.deletion import mark_ineligible, resume_for
 from groupcheck.model.cluster.machines import check_epoch, move_partitions, move_replicas
 from groupcheck.model.cluster.sources import KC, at
-from groupcheck.model.cluster.state import Event, PartitionPhase, ReplicaPhase, Session, Topic
+from groupcheck.model.cluster.state import (
+    Event,
+    PartitionPhase,
+    ReplicaPhase,
+    Session,
+    StateWatch,
+    Topic,
+)
 from groupcheck.model.cluster.step import (
     Batch,
     ClusterStep,
@@ -20,6 +27,8 @@ from groupcheck.model.cluster.step import (
     inform,
     send,
     tries,
+    watch_state,
+    watches,
     when,
     write,
 )
@@ -130,6 +139,14 @@ def _change(step: ClusterStep, moving: Moving) -> None:
     _stop(step, moving.topic, _without(before, moving.assignment.replicas))
 
 
+def _register(step: ClusterStep, moving: Moving) -> None:
+    if step.topic(moving.topic).watch == StateWatch.NONE:
+        step.set_topic(moving.topic, watch=StateWatch.REGISTERED)
+
+
+_REGISTER: Final = does("register a handler of changes of the node", _register).only(
+    at(KC, None, 688)
+)
 _REMEMBER: Final = does(
     "remember that the partition is being reassigned",
     lambda s, moving: s.set_topic(moving.topic, reassigned=True),
@@ -145,6 +162,7 @@ ASSIGNMENT: Final = table(
             "the controller knows this assignment",
             lambda s, moving: assignment_of(s.topic(moving.topic)) == moving.assignment,
         ),
+        _REGISTER,
         _REMEMBER,
     ),
     rule(
@@ -156,6 +174,7 @@ ASSIGNMENT: Final = table(
             "not in it any more",
             _change,
         ),
+        _REGISTER,
         _REMEMBER,
     ),
 )
@@ -172,6 +191,7 @@ def _raise_epoch(step: ClusterStep, moving: Moving) -> None:
     send(step)
 
 
+_READ_FOR_EPOCH: Final = watches(KC, 1071)
 EPOCH: Final = table(
     "reassignment-epoch",
     "reassignment",
@@ -192,12 +212,14 @@ EPOCH: Final = table(
                 existing(_read(s, moving.topic)).controller_epoch > s.controller.epoch
             ),
         ),
+        _READ_FOR_EPOCH,
         does("throw StateChangeFailedException, which ends the event", _fail),
     ),
     rule(
         "reassignment/leader-epoch",
         "the replicas of the partition change",
         at(KC, 1206, 1081),
+        _READ_FOR_EPOCH,
         does(
             "write the node with the next leader epoch, and send LeaderAndIsr to the replicas and "
             "UpdateMetadata to all",
@@ -257,6 +279,16 @@ def _is_complete(step: ClusterStep, moving: Moving) -> bool:
     return node is not None and set(_target(moving.assignment)) <= set(node.isr)
 
 
+def _watch_if_changed(step: ClusterStep, moving: Moving) -> None:
+    if _changes(moving.assignment):
+        watch_state(step, moving.topic)
+
+
+_READ: Final = does(
+    "watch the node of the partition, if replicas are added or removed", _watch_if_changed
+).only(at(KC, None, 870))
+
+
 def _start_new(step: ClusterStep, moving: Moving) -> None:
     for broker in moving.assignment.adding:
         move_replicas(step, [(moving.topic, broker)], ReplicaPhase.NEW)
@@ -272,10 +304,17 @@ def _complete(step: ClusterStep, moving: Moving) -> None:
     _stop(step, topic, assignment.removing)
     _write_assignment(step, completed)
     step.set_topic(topic, reassigned=False)
-    inform(step, step.live(), [topic])
-    resume_for(step, [topic])
 
 
+def _end(step: ClusterStep, moving: Moving) -> None:
+    inform(step, step.live(), [moving.topic])
+    resume_for(step, [moving.topic])
+
+
+_UNREGISTER: Final = does(
+    "unregister the handler of changes of the node",
+    lambda s, moving: s.set_topic(moving.topic, watch=StateWatch.NONE),
+).only(at(KC, None, 984))
 PHASE: Final = table(
     "reassignment-phase",
     "reassignment",
@@ -284,6 +323,7 @@ PHASE: Final = table(
         "a target is not in sync",
         at(KC, 734, 626),
         when("a target is not in the ISR of the node", lambda s, m: not _is_complete(s, m)),
+        _READ,
         tries("raise the leader epoch", EPOCH),
         does("move the replicas that are added to NewReplica", _start_new),
     ),
@@ -291,12 +331,14 @@ PHASE: Final = table(
         "reassignment/completed",
         "every target is in sync, or no replica changes",
         at(KC, 739, 631),
+        _READ,
         does(
             "move the added replicas to OnlineReplica; forget the others; elect a target or raise "
-            "the leader epoch; stop and delete the others; write /brokers/topics/TOPIC; send "
-            "UpdateMetadata to all; go on with the deletion of the topic",
+            "the leader epoch; stop and delete the others; write /brokers/topics/TOPIC",
             _complete,
         ),
+        _UNREGISTER,
+        does("send UpdateMetadata to all; go on with the deletion of the topic", _end),
     ),
 )
 
@@ -340,6 +382,17 @@ CAUGHT_UP: Final = single(
     when("the partition is being reassigned, and every target is in the ISR", _has_caught_up),
     does("go on with the reassignment", _go_on),
 )
+
+
+def _watch_reassigned(step: ClusterStep, event: Event) -> None:
+    topic = step.topic(event.topics[0])
+    if topic.reassigned:
+        _watch_if_changed(step, Moving(event.topics[0], assignment_of(topic)))
+
+
+READ_REASSIGNED: Final = does(
+    "watch the node, if replicas are still being added or removed", _watch_reassigned
+).only(at(KC, None, 1681))
 
 # Requests
 

@@ -24,6 +24,7 @@ KS: Final = "KafkaServer.scala"
 KA: Final = "KafkaApis.scala"
 RM: Final = "ReplicaManager.scala"
 PA: Final = "Partition.scala"
+RU: Final = "ReplicationUtils.scala"
 GMM: Final = "GroupMetadataManager.scala"
 GC: Final = "GroupCoordinator.scala"
 AM: Final = "AdminManager.scala"
@@ -39,6 +40,7 @@ _FOLDERS: Final = {
     ZK: "zk",
     ZC: "zookeeper",
     PA: "cluster",
+    RU: "utils",
     GMM: "coordinator/group",
     GC: "coordinator/group",
 }

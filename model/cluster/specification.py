@@ -72,10 +72,11 @@ from groupcheck.model.engine.specification import Outcome, Specification
 EVENTS: Final[dict[str, Table]] = {**elections.EVENTS, **events.EVENTS}
 
 
-# The events that do something before they read or write a node.
+# The events that do something before they read or write a node, or may not read one.
 _WITHOUT_SESSION: Final = (
     "Expire",
     "AlterIsrReceived",
+    "PartitionReassignmentIsrChange",
     "TopicDeletionStopReplicaResponseReceived",
 )
 
@@ -440,6 +441,10 @@ DIFFERENT: Final = (
     "deletions",
     "groups",
     "offsets",
+    "reassignment",
+    "reassignment-3",
+    "reassignment-cancel",
+    "reassignment-deletion",
 )
 
 

@@ -35,11 +35,12 @@ class Event(NamedTuple):
     Args:
         name: `Startup`, `Reelect`, `ControllerChange`, `Expire`, `RegisterBrokerAndReelect`,
             `BrokerChange`, `TopicChange`, `TopicDeletion`, `ReplicaLeaderElection`,
-            `ApiPartitionReassignment`, `AlterIsrReceived`, `IsrChangeNotification` or
-            `TopicDeletionStopReplicaResponseReceived`.
+            `ApiPartitionReassignment`, `PartitionReassignmentIsrChange`, `AlterIsrReceived`,
+            `IsrChangeNotification` or `TopicDeletionStopReplicaResponseReceived`.
         broker: that has answered or asks; 0 in others.
         epoch: in AlterIsrReceived, the registration of that broker.
-        topics: that it is about: those that were deleted, or the one of the request.
+        topics: that it is about: those that were deleted, the one of the request, or the one whose
+            partition has changed.
         partition: in AlterIsrReceived, what the leader asks for.
         replicas: in ApiPartitionReassignment, the target; empty to cancel a reassignment.
     """
@@ -73,6 +74,20 @@ class ReplicaPhase(StrEnum):
     DELETION_INELIGIBLE = "ReplicaDeletionIneligible"
 
 
+class StateWatch(StrEnum):
+    """Whether a controller of Kafka 2.4 learns that the node of a partition changes.
+
+    A read sets the watch if a handler is registered (ZooKeeperClient.scala:277 at tag 2.4.1), and
+    a watch that fires calls the handler if one is registered then (448). So ZooKeeper keeps the
+    watch of a handler that is not registered any more, and it does nothing: that is `NONE`. When a
+    handler is registered again, the same event reads the node before the broker writes it.
+    """
+
+    NONE = "none"  # no handler is registered
+    REGISTERED = "registered"  # the next read of the node sets the watch
+    SET = "set"  # the next change of the node fires it
+
+
 class Topic(NamedTuple):
     """What a controller knows of a topic.
 
@@ -88,6 +103,7 @@ class Topic(NamedTuple):
         adding: the replicas of the assignment that a reassignment adds.
         removing: those that it removes.
         reassigned: whether the partition is in `partitionsBeingReassigned`.
+        watch: on the node of the partition; `NONE` in 2.7.
     """
 
     known: bool = False
@@ -101,6 +117,7 @@ class Topic(NamedTuple):
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
     reassigned: bool = False
+    watch: StateWatch = StateWatch.NONE
 
 
 class Controller(NamedTuple):

@@ -25,6 +25,7 @@ from groupcheck.model.cluster.state import (
     Role,
     Session,
     Settings,
+    StateWatch,
     Topic,
 )
 from groupcheck.model.engine.rules import Behaviour, Effect, Guard, Table, Version, decide
@@ -198,6 +199,40 @@ def fire_children(step: ClusterStep, watch: str) -> None:
             put(step, number, Event(WATCHES[watch]))
 
 
+def set_state(step: ClusterStep, topic: int, state: Partition | None) -> None:
+    """Write or delete the node of a partition, which fires the watches on it.
+
+    The handler puts an event if the node is written, and none if it is deleted:
+    KafkaController.scala:1988 at tag 2.4.1.
+    """
+    step.node_at("partitions", topic, state)
+    for number, broker in _watching(step):
+        controller = broker.controller
+        if controller is None or controller.topics[topic].watch != StateWatch.SET:
+            continue
+        fired = controller.topics[topic]._replace(watch=StateWatch.REGISTERED)
+        topics = replaced(controller.topics, topic, fired)
+        step.set_broker(number, controller=controller._replace(topics=topics))
+        if state is not None:
+            put(step, number, Event("PartitionReassignmentIsrChange", topics=(topic,)))
+
+
+def watch_state(step: ClusterStep, topic: int) -> None:
+    """A broker reads the node of a partition: that sets the watch if a handler is registered."""
+    can_read = step.me.session == Session.LIVE and step.state.nodes.partitions[topic] is not None
+    controls = step.me.controller is not None
+    if can_read and controls and step.topic(topic).watch == StateWatch.REGISTERED:
+        step.set_topic(topic, watch=StateWatch.SET)
+
+
+def watches(file: str, line: int) -> Effect:
+    """The effect of a read of the node of a partition, at this line of 2.4."""
+    return does(
+        "watch the node of the partition, if a handler is registered",
+        lambda step, about: watch_state(step, about.topic),
+    ).only(at(file, None, line))
+
+
 def unsent(step: ClusterStep, requests: Iterable[tuple[Request, ...]]) -> None:
     """The oldest request of each connection may have been sent; the others are gone."""
     oldest = [each[0] for each in requests if each]
@@ -329,7 +364,7 @@ def write(step: ClusterStep, topic: int, leader: int, isr: tuple[int, ...]) -> N
     node = existing(step.state.nodes.partitions[topic])
     epoch = step.controller.epoch
     changed = Partition(leader, node.leader_epoch + 1, isr, epoch, node.version + 1)
-    step.node_at("partitions", topic, changed)
+    set_state(step, topic, changed)
     step.set_topic(topic, leadership=changed)
 
 

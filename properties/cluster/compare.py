@@ -72,7 +72,8 @@ def _broker(broker: Broker) -> View:
 
 
 def _controller(controller: Controller) -> View:
-    return controller.epoch, controller.live, controller.topics, controller.channels
+    topics = tuple(topic[:-1] for topic in controller.topics)  # without the watch
+    return controller.epoch, controller.live, topics, controller.channels
 
 
 def differences(expected: object, observed: object, where: str = "") -> Iterator[str]:

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from groupcheck.implementation.cluster import events, nodes
+from groupcheck.implementation.cluster.access import Access
 from groupcheck.implementation.cluster.batch import Metadata
 from groupcheck.implementation.cluster.broker import Broker, Options
 from groupcheck.implementation.cluster.cluster import Cluster, ImpossibleError, PlannedTopic
@@ -16,7 +17,7 @@ from groupcheck.implementation.cluster.nodes import LeaderAndIsr, TopicPartition
 from groupcheck.implementation.cluster.partition_machine import UNCLEAN
 from groupcheck.implementation.cluster.replicas import Replicas
 from groupcheck.implementation.cluster.requests import PartitionState
-from groupcheck.implementation.cluster.store import NodeExistsError, NoNodeError, create
+from groupcheck.implementation.cluster.store import NodeExistsError, NoNodeError, create, delete
 from groupcheck.implementation.cluster.view import view
 from groupcheck.model.brokers import (
     CLAIM,
@@ -292,6 +293,45 @@ def test_nodes_have_the_data_that_kafka_writes() -> None:
         "leader_epoch": 0,
         "isr": [2, 3],
     }
+
+
+def test_a_handler_is_called_for_one_change_after_a_read_and_not_for_a_deletion() -> None:
+    cluster = started(ONLY_THIRD)
+    access, of = Access(cluster.admin.session), TopicPartition("third", 0)
+    called = []
+
+    def write() -> None:
+        state = cluster.admin.state(of)
+        assert state is not None
+        assert cluster.admin.write_isr(of, state) == state.version + 1
+
+    access.handle_state(of, lambda: called.append(1))
+    write()
+    assert called == []  # nothing has been read
+    access.state(of)
+    write()
+    write()
+    assert called == [1]
+    access.state(of)
+    delete(cluster.admin.session, nodes.state_path(of))
+    assert called == [1]
+
+
+def test_a_watch_without_a_handler_does_nothing_until_one_is_registered_again() -> None:
+    cluster = started(ONLY_THIRD)
+    access, of = Access(cluster.admin.session), TopicPartition("third", 0)
+    called = []
+    access.handle_state(of, lambda: called.append(1))
+    state = access.state(of)
+    assert state is not None
+    access.ignore_state(of)
+    access.handle_state(of, lambda: called.append(2))
+    access.write_isr(of, state)
+    assert called == [2]
+    access.state(of)
+    access.ignore_state(of)
+    access.write_isr(of, state._replace(version=state.version + 1))
+    assert called == [2]
 
 
 def test_without_metadata_no_update_is_sent() -> None:

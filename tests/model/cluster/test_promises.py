@@ -19,6 +19,7 @@ from groupcheck.model.brokers import (
 )
 from groupcheck.model.cluster import promises
 from groupcheck.model.cluster.checking import Property, Violation, violations
+from groupcheck.model.cluster.sources import OLDER
 from groupcheck.model.cluster.specification import MOVED, RULES, VERSIONS, Brokers, instances
 from groupcheck.model.cluster.state import Cluster, Role, Settings
 from groupcheck.model.cluster.step import ClusterStep, existing
@@ -38,10 +39,14 @@ BROKEN: Final = {
     "reassignment": [promises.LEADERS, promises.REMOVED],
     "reassignment-cancel": [promises.DELETION_WAITS, promises.REMOVED],
     "reassignment-deletion": [promises.DELETION_WAITS],
+    "reassignment-2.4": [promises.LEADERS, promises.REMOVED],
+    "reassignment-cancel-2.4": [promises.DELETION_WAITS],
+    "reassignment-deletion-2.4": [promises.DELETION_WAITS],
 }
 SMALL: Final = (
     *("election-2", "leaders-3", "unclean", "creation", "groups"),
     *("reassignment-3", "reassignment-cancel", "reassignment-deletion"),
+    *("reassignment-3-2.4", "reassignment-cancel-2.4", "reassignment-deletion-2.4"),
 )
 
 
@@ -79,13 +84,11 @@ RARE: Final = {
     "deletion/unknown-replica",
     "election/failed",
     "environment/commit",
-    "event/isr-change-ignored",
     "event/preferred-leader-ignored",
     "event/reassignment-ignored",
     "offsets/forgotten",
     "partition/exists",
     "partition/node-is-gone",
-    "partition/node-is-newer",
     "reassignment/no-topic",
     "reassignment/node-is-gone",
     "reassignment/node-is-newer",
@@ -126,21 +129,23 @@ def _going_on(instance: Brokers, state: Cluster) -> list[ClusterInput]:
 # Seeded faults: a change of one rule, and the promise that it breaks in an instance.
 
 
-def _edited(rule: str, change: Callable[[VersionRule], VersionRule | None]) -> Version:
+def _edited(
+    rule: str, change: Callable[[VersionRule], VersionRule | None], of: Version = RULES
+) -> Version:
     tables = {
         name: tuple(
             changed
             for each in rules
             if (changed := change(each) if each.id == rule else each) is not None
         )
-        for name, rules in RULES.tables.items()
+        for name, rules in of.tables.items()
     }
-    assert tables != RULES.tables
-    return RULES._replace(tables=tables)
+    assert tables != of.tables
+    return of._replace(tables=tables)
 
 
-def _without(rule: str) -> Version:
-    return _edited(rule, lambda _: None)
+def _without(rule: str, of: Version = RULES) -> Version:
+    return _edited(rule, lambda _: None, of)
 
 
 def _without_guards(rule: str) -> Version:
@@ -228,6 +233,11 @@ SEEDED: Final[list[tuple[Property, Settings, Version]]] = [
     (promises.HAS_REPLICA, MOVED, _and_then("reassignment/completed", _assign_to_none)),
     (promises.DELETION_WAITS, MOVED._replace(requests=2), _without("deletion/halt")),
     (promises.REASSIGNED, MOVED, _without("reassignment/caught-up")),
+    (
+        promises.REASSIGNED,
+        MOVED._replace(version=OLDER),
+        _without("event/reassigned-isr-change", VERSIONS[OLDER]),
+    ),
     (promises.REMOVED, MOVED, _without("replica/deletion-started")),
 ]
 

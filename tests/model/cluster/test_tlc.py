@@ -75,6 +75,10 @@ TLC: Final = {
     "deletions-2.4": (21_019, 83_300, 24),
     "groups-2.4": (2_256, 7_050, 22),
     "offsets-2.4": (26_461, 122_631, 33),
+    "reassignment-2.4": (85_557, 427_163, 32),
+    "reassignment-3-2.4": (6_863, 30_853, 27),
+    "reassignment-cancel-2.4": (2_768, 8_413, 22),
+    "reassignment-deletion-2.4": (2_214, 6_692, 22),
 }
 # States and steps are compared one by one in instances with fewer; the exhaustive tests compare the
 # states of the others, and the steps up to a limit.

@@ -6,6 +6,7 @@ from groupcheck.model.brokers import (
     CLAIM,
     CREATE,
     DELETE,
+    DELIVER,
     ELECT,
     ENVIRONMENT,
     EXPAND,
@@ -19,6 +20,7 @@ from groupcheck.model.brokers import (
     RENEW,
     SHRINK,
     START,
+    Assignment,
     ClusterInput,
 )
 from groupcheck.model.cluster.specification import Brokers
@@ -257,3 +259,30 @@ def test_a_deletion_waits_for_a_reassignment_that_waits_for_it() -> None:
     assert nodes.partitions[0] is not None
     assert nodes.partitions[0].leader == -1
     assert all(broker.running for broker in walk.state.brokers)
+
+
+def test_a_refused_write_of_an_isr_by_the_controller_watches_the_partition_again() -> None:
+    walk = Compared(
+        Settings(
+            brokers=3,
+            topics=((1, 2),),
+            created=1,
+            requests=1,
+            isr=True,
+            targets=((2, 3),),
+            version="2.4",
+        )
+    )
+    walk.do(REASSIGN, topic=0)
+    walk.do(HANDLE, 1)  # it raises the leader epoch, which fires the watch
+    walk.do(SHRINK, 1, 0, 2)  # the leader does not know the new version, and reads the node
+    walk.do(DELIVER, 1, sender=1)
+    walk.do(SHRINK, 1, 0, 2)
+    assert {"isr/version", "isr/written"} <= walk.rules
+    queue = [event.name for event in walk.state.broker(1).queue]
+    assert queue == ["PartitionReassignmentIsrChange"] * 2
+    walk.go_on()
+    walk.do(EXPAND, 1, 0, 2)
+    walk.do(EXPAND, 1, 0, 3)
+    walk.go_on()
+    assert walk.state.nodes.assignments[0] == Assignment((2, 3))

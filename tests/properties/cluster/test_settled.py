@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.brokers import DELETE, EXPIRE, KILL, START, ClusterInput, Partition
+from groupcheck.model.brokers import (
+    CREATE,
+    DELETE,
+    EXPIRE,
+    KILL,
+    REASSIGN,
+    START,
+    Assignment,
+    ClusterInput,
+    Partition,
+)
+from groupcheck.model.cluster.sources import TAGS
 from groupcheck.model.cluster.specification import Brokers, instances
 from groupcheck.model.cluster.state import Cluster, Settings
 from groupcheck.model.engine.exploration import explore
 from groupcheck.properties.cluster import settled
+from groupcheck.properties.cluster.real.oracle import compared
 
 TWO = Settings(topics=((1, 2),), created=1, faults=9, requests=9, isr=True)
 
@@ -29,6 +41,17 @@ def test_a_deletion_waits_for_a_dead_replica_and_ends_when_it_returns() -> None:
     assert {nodes.deletions for nodes in settled.allowed(TWO, waiting)} == {(True,)}
     (nodes,) = settled.allowed(TWO, (*waiting, ClusterInput(START, 2)))
     assert (nodes.topics, nodes.partitions, nodes.deletions) == ((False,), (None,), (False,))
+
+
+@pytest.mark.parametrize("version", TAGS)
+def test_a_reassignment_of_a_new_topic_ends_as_on_a_real_broker(version: str) -> None:
+    moved = TWO._replace(brokers=3, created=0, targets=((2, 3),), version=version)
+    inputs = ClusterInput(CREATE, topic=0), ClusterInput(REASSIGN, topic=0)
+    (nodes,) = set(map(compared, settled.allowed(moved, inputs)))
+    assert nodes.assignments == (Assignment((2, 3)),)
+    (state,) = nodes.partitions
+    assert state is not None
+    assert (state.leader, state.leader_epoch, state.isr) == (2, 3, (2, 3))
 
 
 def test_an_input_that_is_not_possible_has_no_outcome() -> None:
