@@ -37,8 +37,9 @@ CLUSTER, for verify, is what is started for the run, and removed after it:
   kafka-cluster:2.4       the same, of Apache Kafka 2.4
   kafka-cluster:4.1       three brokers of Apache Kafka 4.1 that are the
                           controllers, too (KRaft)
+  kafka-cluster:4.4       the same, of Apache Kafka 4.4
 
-They need Java (8 or later, 17 or later for 4.1), Maven (mvn) to
+They need Java (8 or later, 17 or later for 4.1 and 4.4), Maven (mvn) to
 download the jars once, and the packages of groupcheck[wire,cluster].
 
 INSTANCE, for explore, is a model instance; docs/cluster.md lists them.

@@ -28,7 +28,8 @@ PATIENCE_S = 60
     [
         (
             ("nothing",),
-            f"unknown cluster 'nothing'; known: {NAME}, kafka-cluster:2.4, kafka-cluster:4.1",
+            f"unknown cluster 'nothing'; known: {NAME}, kafka-cluster:2.4, kafka-cluster:4.1, "
+            "kafka-cluster:4.4",
         ),
         ((NAME, "--sequence", "missing"), "cannot read missing: No such file or directory"),
         ((NAME, "--sequences", "0"), "--sequences"),

@@ -54,7 +54,7 @@ MEMORY_MB: Final = {True: 1_200, False: 1_000}
 MEMORY: Final = Path("/proc/meminfo")
 # The minor versions of Kafka that clusters are started of, and the versions of the specification's
 # rules for them; there are none without ZooKeeper.
-RULES_OF: Final = {"2.7": "2.7", "2.4": "2.4", "4.1": ""}
+RULES_OF: Final = {"2.7": "2.7", "2.4": "2.4", "4.1": "", "4.4": ""}
 # Longer than any pause: only the driver ends sessions, so that their ends can be counted.
 SESSION_MS: Final = 120_000
 
