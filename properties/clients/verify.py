@@ -300,6 +300,8 @@ class _Run:
         error: ClientFailedError,
     ) -> None:
         with self._lock:
+            if self.stop.is_set():  # by another consumer meanwhile
+                return
             inputs = tuple(self.tour.given(each) for each in passed)
             self.result.failures.setdefault(str(error), inputs)
             self.tour.fails(reference)
