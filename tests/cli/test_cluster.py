@@ -20,6 +20,7 @@ from groupcheck.properties.cluster.real.sequence_file import write_sequence
 from support.needs import needs_broker
 
 NAME = "kafka-cluster:2.7"
+OTHERS = ("kafka-cluster:2.4", "kafka-cluster:4.1", "kafka-cluster:4.4")
 PATIENCE_S = 60
 
 
@@ -28,8 +29,7 @@ PATIENCE_S = 60
     [
         (
             ("nothing",),
-            f"unknown cluster 'nothing'; known: {NAME}, kafka-cluster:2.4, kafka-cluster:4.1, "
-            "kafka-cluster:4.4",
+            f"unknown cluster 'nothing'; known: {', '.join((NAME, *OTHERS))}",
         ),
         ((NAME, "--sequence", "missing"), "cannot read missing: No such file or directory"),
         ((NAME, "--sequences", "0"), "--sequences"),

@@ -313,3 +313,20 @@ def test_the_log_of_a_broker_stays_after_a_reassignment_to_it_was_cancelled(
     eventually(lambda: cluster.has_log(3, "cancelled"))
     during(STAYS_S, lambda: cluster.has_log(3, "cancelled"))
     assert cluster.state("cancelled")["isr"] == [2]
+
+
+def test_the_log_of_a_broker_stays_if_its_replica_is_moved_while_the_broker_is_down(
+    cluster: Cluster,
+) -> None:
+    """StopReplica is not sent to a broker that is down, and not later when it starts."""
+    if cluster.controller == 3:
+        cluster.move_controller(1)
+    cluster.create("moved-away", 2, 3)
+    eventually(lambda: cluster.has_log(3, "moved-away"))
+    cluster.kill(3)
+    eventually(lambda: cluster.registered == {1, 2})
+    cluster.reassign("moved-away", 2, 1)
+    eventually(lambda: set(cluster.state("moved-away")["isr"]) == {1, 2})
+    cluster.processes.start(3)
+    eventually(lambda: cluster.registered == set(IDS))
+    during(STAYS_S, lambda: cluster.has_log(3, "moved-away"))
