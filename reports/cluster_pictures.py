@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from groupcheck.model.brokers import NO_EPOCH
-from groupcheck.model.cluster.machines import PARTITION, REPLICA, changes
+from groupcheck.model.cluster.machines import changes
+from groupcheck.model.cluster.partition_machine import PARTITION
+from groupcheck.model.cluster.replica_machine import REPLICA
 from groupcheck.model.cluster.specification import instances
 from groupcheck.model.cluster.state import Broker, Session
 from groupcheck.model.engine.exploration import explore

@@ -6,7 +6,9 @@ from collections.abc import Iterable
 from typing import Final
 
 from groupcheck.model.brokers import Assignment
-from groupcheck.model.cluster.machines import check_epoch, move_partitions, move_replicas
+from groupcheck.model.cluster.machines import check_epoch
+from groupcheck.model.cluster.partition_machine import move_partitions
+from groupcheck.model.cluster.replica_machine import move_replicas
 from groupcheck.model.cluster.sources import CC, TDM, at
 from groupcheck.model.cluster.state import PartitionPhase, ReplicaPhase
 from groupcheck.model.cluster.step import (

@@ -6,8 +6,10 @@ from typing import Final
 
 from groupcheck.model.brokers import NO_EPOCH, NO_LEADER, NOBODY
 from groupcheck.model.cluster.deletion import resume_deletions
-from groupcheck.model.cluster.machines import check_epoch, elect_offline, move_replicas
+from groupcheck.model.cluster.machines import check_epoch
+from groupcheck.model.cluster.partition_machine import elect_offline
 from groupcheck.model.cluster.reassignment import resume as resume_reassignments
+from groupcheck.model.cluster.replica_machine import move_replicas
 from groupcheck.model.cluster.sources import KC, KS, ZK, at
 from groupcheck.model.cluster.state import (
     Controller,

@@ -15,13 +15,10 @@ from groupcheck.model.cluster.deletion import (
     resume_for,
 )
 from groupcheck.model.cluster.elections import forget_announced
-from groupcheck.model.cluster.machines import (
-    elect_offline,
-    move_partitions,
-    move_replicas,
-)
+from groupcheck.model.cluster.partition_machine import elect_offline, move_partitions
 from groupcheck.model.cluster.reassignment import CAUGHT_UP, READ_REASSIGNED, REQUESTED
 from groupcheck.model.cluster.reassignment import resume as resume_reassignments
+from groupcheck.model.cluster.replica_machine import move_replicas
 from groupcheck.model.cluster.sources import KC, ZK, at
 from groupcheck.model.cluster.state import Event, PartitionPhase, ReplicaPhase, Session
 from groupcheck.model.cluster.step import (

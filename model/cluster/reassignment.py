@@ -7,7 +7,9 @@ from typing import Final, NamedTuple
 
 from groupcheck.model.brokers import Assignment, Partition
 from groupcheck.model.cluster.deletion import mark_ineligible, resume_for
-from groupcheck.model.cluster.machines import check_epoch, move_partitions, move_replicas
+from groupcheck.model.cluster.machines import check_epoch
+from groupcheck.model.cluster.partition_machine import move_partitions
+from groupcheck.model.cluster.replica_machine import move_replicas
 from groupcheck.model.cluster.sources import KC, at
 from groupcheck.model.cluster.state import (
     Event,
@@ -26,6 +28,7 @@ from groupcheck.model.cluster.step import (
     existing,
     inform,
     send,
+    throws,
     tries,
     watch_state,
     watches,
@@ -95,10 +98,6 @@ def _read(step: ClusterStep, topic: int) -> Partition | None:
     return step.state.nodes.partitions[topic]
 
 
-def _fail(_step: ClusterStep, _moving: object) -> None:
-    raise EventFailedError
-
-
 NO_TOPIC: Final = single(
     "reassignment-write",
     "reassignment",
@@ -109,7 +108,7 @@ NO_TOPIC: Final = single(
         "/brokers/topics/TOPIC does not exist",
         lambda s, moving: not s.state.nodes.topics[moving.topic],
     ),
-    does("throw IllegalStateException, which ends the event", _fail),
+    throws("throw IllegalStateException, which ends the event", EventFailedError),
 )
 
 
@@ -200,7 +199,7 @@ EPOCH: Final = table(
         "the node of the partition does not exist",
         at(KC, 1222, 1097),
         when("there is no node", lambda s, moving: _read(s, moving.topic) is None),
-        does("throw IllegalStateException, which ends the event", _fail),
+        throws("throw IllegalStateException, which ends the event", EventFailedError),
     ),
     rule(
         "reassignment/node-is-newer",
@@ -213,7 +212,7 @@ EPOCH: Final = table(
             ),
         ),
         _READ_FOR_EPOCH,
-        does("throw StateChangeFailedException, which ends the event", _fail),
+        throws("throw StateChangeFailedException, which ends the event", EventFailedError),
     ),
     rule(
         "reassignment/leader-epoch",
@@ -246,7 +245,7 @@ LEADER: Final = table(
         "the partition never had a leader",
         at(KC, 994, 881),
         when("the controller knows no leader", lambda s, moving: not _knows_leader(s, moving)),
-        does("throw NoSuchElementException, which ends the event", _fail),
+        throws("throw NoSuchElementException, which ends the event", EventFailedError),
     ),
     rule(
         "reassignment/leader-stays",

@@ -40,7 +40,9 @@ from groupcheck.model.cluster import (
     environment,
     events,
     machines,
+    partition_machine,
     reassignment,
+    replica_machine,
     requests,
 )
 from groupcheck.model.cluster.sources import KC, OLDER, TAGS, VERSION, at
@@ -99,7 +101,9 @@ PARTS: Final[tuple[Part, ...]] = (
     SESSION,
     *events.PARTS,
     *deletion.PARTS,
-    *machines.PARTS,
+    machines.FENCED,
+    *replica_machine.PARTS,
+    *partition_machine.PARTS,
     *reassignment.PARTS,
     *requests.PARTS,
 )

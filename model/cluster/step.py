@@ -402,6 +402,15 @@ def does(words: str, change: Change) -> Effect:
     return Effect(words, change)
 
 
+def throws(words: str, error: type[Exception]) -> Effect:
+    """An effect that raises an error."""
+
+    def throw(_step: ClusterStep, _subject: object) -> None:
+        raise error
+
+    return does(words, throw)
+
+
 def tries(words: str, *tables: Table) -> Effect:
     """An effect: what each table decides about the same subject."""
 
