@@ -15,6 +15,7 @@ from groupcheck.implementation.server.offsets import Offsets
 from groupcheck.implementation.server.ranges import API_NAMES, served
 from groupcheck.implementation.server.records import Reading, Writing
 from groupcheck.implementation.server.settings import Settings
+from groupcheck.implementation.server.topic_requests import TopicRequests
 from groupcheck.implementation.server.topics import Topics
 from groupcheck.implementation.server.transactions import Transactions
 
@@ -54,7 +55,9 @@ class Broker:
         known: Known | None = None,
     ) -> None:
         self.served = served(profile, apis)
-        self._metadata = Metadata(self.served, topics, settings, known or Alone(topics))
+        known = known or Alone(topics)
+        self._metadata = Metadata(self.served, topics, settings, known)
+        requests = TopicRequests(topics, settings.limits, known)
         reading, writing = Reading(topics), Writing(topics, settings.limits)
         offsets = Offsets(topics, groups)
         transactions = Transactions(topics, groups, asyncio.get_running_loop())
@@ -63,6 +66,8 @@ class Broker:
             "Metadata": self._metadata.metadata,
             "FindCoordinator": self._metadata.find_coordinator,
             "DescribeConfigs": self._metadata.describe_configs,
+            "CreateTopics": requests.create,
+            "DeleteTopics": requests.delete,
             "ListOffsets": reading.list_offsets,
             "Fetch": reading.fetch,
             "Produce": writing.produce,

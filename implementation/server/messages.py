@@ -18,6 +18,8 @@ CORRUPT_MESSAGE: Final = ErrorCode(2)
 LEADER_NOT_AVAILABLE: Final = ErrorCode(5)
 INVALID_TOPIC_EXCEPTION: Final = ErrorCode(17)
 TOPIC_ALREADY_EXISTS: Final = ErrorCode(36)
+INVALID_PARTITIONS: Final = ErrorCode(37)
+NOT_CONTROLLER: Final = ErrorCode(41)
 INVALID_PRODUCER_EPOCH: Final = ErrorCode(47)
 INVALID_TXN_STATE: Final = ErrorCode(48)
 INVALID_PRODUCER_ID_MAPPING: Final = ErrorCode(49)
@@ -79,6 +81,43 @@ class MetadataResponse(NamedTuple):
     cluster_id: str
     controller_id: int
     topics: tuple[MetadataResponseTopic, ...]
+
+
+class CreatableReplicaAssignment(NamedTuple):
+    partition_index: int
+
+
+class CreatableTopic(NamedTuple):
+    name: str
+    num_partitions: int
+    assignments: tuple[CreatableReplicaAssignment, ...] = ()
+
+
+class CreateTopicsRequest(NamedTuple):
+    """CreateTopics (API key 19)."""
+
+    topics: tuple[CreatableTopic, ...]
+    validate_only: bool = False
+
+
+class TopicResult(NamedTuple):
+    name: str
+    error_code: ErrorCode
+    error_message: str | None = None
+
+
+class CreateTopicsResponse(NamedTuple):
+    topics: tuple[TopicResult, ...]
+
+
+class DeleteTopicsRequest(NamedTuple):
+    """DeleteTopics (API key 20)."""
+
+    topic_names: tuple[str, ...]
+
+
+class DeleteTopicsResponse(NamedTuple):
+    responses: tuple[TopicResult, ...]
 
 
 class FindCoordinatorRequest(NamedTuple):

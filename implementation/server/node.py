@@ -17,6 +17,7 @@ from groupcheck.implementation.core.profiles import PROFILES
 from groupcheck.implementation.log.records import Batch, Completed, Log
 from groupcheck.implementation.server.groups import Embedded, WatchedLog
 from groupcheck.implementation.server.node_view import NodeMetadata, NodeTopics
+from groupcheck.implementation.server.ranges import DELETION
 from groupcheck.implementation.server.running_cluster import RunningCluster
 from groupcheck.implementation.server.server import Options, Server
 from groupcheck.model.brokers import START, ClusterInput
@@ -99,7 +100,8 @@ class Node(Server):
             start_ms=time.time_ns() // 1_000_000,
             served=(),
         )
-        embedded = Embedded(self._coordinator, self._coordinator.apis - TRANSACTIONS, log)
+        apis = self._coordinator.apis - TRANSACTIONS | DELETION.keys()
+        embedded = Embedded(self._coordinator, apis, log)
         topics = NodeTopics(self.limits, running, self._member)
         self._serve(embedded, topics, loop, NodeMetadata(running, self._member))
         running.followers[self._number] = self._follow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import count, takewhile
 
 from groupcheck.implementation.cluster.broker import Broker
@@ -49,6 +50,22 @@ class NodeTopics(Topics):
         if not self._is_known(name) and name not in self._running.cluster.admin.topics():
             self._running.create_topic(name, partitions)
         return self.partitions(name)
+
+    def exists(self, name: str) -> bool:
+        """See `Topics`; one that is being deleted still exists."""
+        return name in self._running.cluster.admin.topics()
+
+    def delete(self, name: str) -> None:
+        """See `Topics`.
+
+        Raises:
+            BadTopicError: there is no such topic, or it is the offsets topic.
+        """
+        self._running.delete_topic(name)
+
+    def when_settled(self, then: Callable[[], None]) -> None:
+        """See `Topics`."""
+        self._running.when_settled(then)
 
     def partitions(self, name: str) -> list[Partition]:
         """See `Topics`."""

@@ -35,6 +35,8 @@ API_KEYS: Final[Mapping[str, int]] = {
     "DescribeGroups": 15,
     "ListGroups": 16,
     "ApiVersions": 18,
+    "CreateTopics": 19,
+    "DeleteTopics": 20,
     "InitProducerId": 22,
     "AddPartitionsToTxn": 24,
     "AddOffsetsToTxn": 25,
@@ -53,6 +55,7 @@ AROUND: Final[Mapping[str, Range]] = {
     "Metadata": Range(0, 9),
     "ApiVersions": Range(0, 3),
     "DescribeConfigs": Range(1, 3),
+    "CreateTopics": Range(2, 5),
     "InitProducerId": Range(0, 4),  # producers are idempotent by default
 }
 
@@ -62,6 +65,9 @@ TRANSACTIONS: Final[Mapping[str, Range]] = {
     "AddOffsetsToTxn": Range(0, 2),
     "EndTxn": Range(0, 2),
 }
+
+# Served by a broker of a cluster.
+DELETION: Final[Mapping[str, Range]] = {"DeleteTopics": Range(2, 5)}
 
 SERVED_PROFILES: Final = ("2.7", "4.1")
 # The oldest version, and the newest of each profile.
@@ -86,7 +92,7 @@ def served(profile: str, handled: Collection[str]) -> dict[str, Range]:
 
     Args:
         profile: the version of Kafka.
-        handled: the APIs that the coordinator handles.
+        handled: the APIs that the coordinator handles, and those of `DELETION` if they are served.
 
     """
     groups = {
@@ -95,5 +101,6 @@ def served(profile: str, handled: Collection[str]) -> dict[str, Range]:
         if name in handled or name == "FindCoordinator"
     }
     transactions = TRANSACTIONS if {"TxnOffsetCommit", "EndTxn"} <= set(handled) else {}
-    both = {**AROUND, **groups, **transactions}
-    return {name: both[name] for name in API_KEYS if name in both}
+    deletion = {name: each for name, each in DELETION.items() if name in handled}
+    every = {**AROUND, **groups, **transactions, **deletion}
+    return {name: every[name] for name in API_KEYS if name in every}

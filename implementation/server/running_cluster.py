@@ -51,6 +51,7 @@ class RunningCluster:
         self._next: asyncio.Handle | None = None
         self._settled = asyncio.Event()
         self._settled.set()
+        self._waiting: list[Callable[[], None]] = []  # for the end of the steps
         self._asked: set[tuple[TopicPartition, int, tuple[int, ...]]] = set()
 
     # Steps.
@@ -73,6 +74,13 @@ class RunningCluster:
     async def settled(self) -> None:
         """Wait until no step is left."""
         await self._settled.wait()
+
+    def when_settled(self, then: Callable[[], None]) -> None:
+        """Call a function when no step is left."""
+        if self._settled.is_set():
+            then()
+        else:
+            self._waiting.append(then)
 
     def close(self) -> None:
         """Take no more steps."""
@@ -97,6 +105,9 @@ class RunningCluster:
         else:
             self._forget_deleted()
             self._settled.set()
+            waiting, self._waiting = self._waiting, []
+            for then in waiting:
+                then()
 
     def _forget_deleted(self) -> None:
         there = set(self.cluster.admin.topics())

@@ -18,6 +18,7 @@ from aiokafka.record.default_records import DefaultRecordBatch
 from groupcheck.implementation.log.batches import InvalidBatchError, span_at
 from groupcheck.implementation.server.messages import (
     CORRUPT_MESSAGE,
+    INVALID_PARTITIONS,
     INVALID_TOPIC_EXCEPTION,
     AbortedTransaction,
 )
@@ -37,7 +38,7 @@ BEFORE_EPOCH: Final = 16
 
 
 class BadTopicError(ValueError):
-    """A topic cannot be created; the message is one line."""
+    """A topic cannot be created or deleted; the message is one line."""
 
     def __init__(self, message: str, error_code: ErrorCode = INVALID_TOPIC_EXCEPTION) -> None:
         super().__init__(message)
@@ -192,19 +193,27 @@ class Topics:
         """
         if name in self._topics:
             return self._topics[name]
+        self.check(name, partitions)
+        retention_bytes = self._limits.log_retention_bytes
+        made = [Partition(retention_bytes) for _ in range(partitions)]
+        self._topics[name] = made
+        return made
+
+    def check(self, name: str, partitions: int) -> None:
+        """Check that a topic can be created.
+
+        Raises:
+            BadTopicError: it cannot.
+        """
         if not NAME.fullmatch(name) or name in {".", ".."}:
             msg = f"no topic can have the name {name[:80]!r}"
             raise BadTopicError(msg)
         if not 1 <= partitions <= MAX_PARTITIONS:
             msg = f"a topic has 1 to {MAX_PARTITIONS} partitions, not {partitions}"
-            raise BadTopicError(msg)
+            raise BadTopicError(msg, INVALID_PARTITIONS)
         if len(self._topics) >= self._limits.max_topics:
             msg = f"there are already {len(self._topics)} topics"
             raise BadTopicError(msg, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        retention_bytes = self._limits.log_retention_bytes
-        made = [Partition(retention_bytes) for _ in range(partitions)]
-        self._topics[name] = made
-        return made
 
     def partitions(self, name: str) -> list[Partition]:
         """The partitions of a topic; empty if there is no such topic."""
@@ -218,6 +227,23 @@ class Topics:
     def led(self, name: str, index: int) -> Partition | ErrorCode:
         """A partition that this broker leads, or the error."""
         return self.partition(name, index) or ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+    def exists(self, name: str) -> bool:
+        """Whether there is a topic."""
+        return name in self._topics
+
+    def delete(self, name: str) -> None:
+        """Request the deletion of a topic.
+
+        Raises:
+            BadTopicError: it cannot be deleted: only a cluster has deletions.
+        """
+        msg = f"topic {name[:80]!r} cannot be deleted"
+        raise BadTopicError(msg)
+
+    def when_settled(self, then: Callable[[], None]) -> None:
+        """Call a function once a change has had its effects."""
+        then()
 
     def remove(self, name: str) -> None:
         """Remove a topic, if it is there."""
