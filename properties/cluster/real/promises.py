@@ -14,6 +14,8 @@ from typing import Final, NamedTuple, TypeVar
 
 from groupcheck.model.brokers import NO_LEADER, NOBODY
 from groupcheck.properties.cluster.real.views import (
+    DEAD,
+    EMPTY,
     IDS,
     LEADER_NOT_AVAILABLE,
     NO_ANSWER,
@@ -21,6 +23,7 @@ from groupcheck.properties.cluster.real.views import (
     NONE,
     UNKNOWN_TOPIC_OR_PARTITION,
     ClusterView,
+    Group,
     TopicNode,
 )
 
@@ -140,7 +143,7 @@ def metadata_agree(view: ClusterView) -> Iterator[str]:
 
 
 def the_coordinator_answers(view: ClusterView) -> Iterator[str]:
-    """The leader of the offsets partition coordinates the group and answers."""
+    """The leader of the offsets partition coordinates the group, answers and describes it."""
     leader = view.coordinator
     if not view.has_controller or not view.works(leader):
         return
@@ -149,10 +152,16 @@ def the_coordinator_answers(view: ClusterView) -> Iterator[str]:
             named = answers.coordinator
             found = f"broker {named}" if named > 0 else f"error {-named}"
             yield f"broker {broker} finds {found} as the coordinator, not broker {leader}"
-    error = NO_ANSWER if view.group is None else view.group.error
-    if error != NONE:
-        what = "does not answer" if error == NO_ANSWER else f"answers with error {error}"
+    group = view.group or Group(NO_ANSWER)
+    if group.error != NONE:
+        what = (
+            "does not answer" if group.error == NO_ANSWER else f"answers with error {group.error}"
+        )
         yield f"the coordinator {what}"
+    elif group.state not in {EMPTY, DEAD} or (
+        group.state == DEAD and set(group.offsets) != {NO_OFFSET}
+    ):
+        yield f"the coordinator describes a group without members as {group.state}"
 
 
 def committed_offsets_survive(view: ClusterView) -> Iterator[str]:

@@ -24,6 +24,9 @@ UNKNOWN_TOPIC_OR_PARTITION: Final = 3
 LEADER_NOT_AVAILABLE: Final = 5
 NO_ANSWER: Final = -100  # no error of Kafka: the broker did not answer in time
 NO_OFFSET: Final = -1  # OffsetFetch's: none is committed
+# States of a group without members: with offsets, and one that the coordinator does not know.
+EMPTY: Final = "Empty"
+DEAD: Final = "Dead"
 
 
 class TopicNode(NamedTuple):
@@ -79,12 +82,14 @@ class Group(NamedTuple):
     """What the coordinator answers about the group.
 
     Args:
-        error: of its OffsetFetch response.
+        error: of its OffsetFetch response, or of its DescribeGroups response.
         offsets: by topic, the committed offset, or `NO_OFFSET`.
+        state: in its DescribeGroups response.
     """
 
     error: int
     offsets: tuple[int, ...] = ()
+    state: str = EMPTY
 
 
 class ClusterView(NamedTuple):

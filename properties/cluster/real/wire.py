@@ -11,7 +11,6 @@ from groupcheck.properties.brokers.definition import Address
 from groupcheck.properties.cluster.real.views import (
     NO_ANSWER,
     NO_OFFSET,
-    NONE,
     Group,
     TopicNode,
 )
@@ -34,6 +33,7 @@ QUORUM: Final = "__cluster_metadata"
 UNKNOWN: Final = -1  # a high watermark
 FIND_COORDINATOR: Final = 2
 OFFSET_FETCH: Final = 5
+DESCRIBE_GROUPS: Final = 0
 OFFSET_COMMIT: Final = 2
 ELECT_LEADERS: Final = 1
 ALTER_PARTITION_REASSIGNMENTS: Final = 0
@@ -179,7 +179,7 @@ class Wire:
         return -answer.error_code if answer.error_code else node
 
     def group(self, broker: Address, group: str, topics: Sequence[str]) -> Group:
-        """Ask the coordinator for the committed offsets of a group."""
+        """Ask the coordinator for the committed offsets of a group, and for its state."""
         named = codec.message_class("OffsetFetchRequest").fields["topics"]
         wanted = [named(name=topic, partition_indexes=[0]) for topic in topics]
         answer = self._ask(
@@ -191,12 +191,23 @@ class Wire:
         if answer.error_code:
             return Group(answer.error_code)
         partitions = {topic.name: topic.partitions[0] for topic in answer.topics}
-        errors = [each.error_code for each in partitions.values() if each.error_code]
         offsets = tuple(
             partitions[topic].committed_offset if topic in partitions else NO_OFFSET
             for topic in topics
         )
-        return Group(errors[0] if errors else NONE, offsets)
+        error, state = self._described_group(broker, group)
+        errors = [each.error_code for each in partitions.values() if each.error_code]
+        return Group(next(iter(errors), error), offsets, state)
+
+    def _described_group(self, broker: Address, group: str) -> tuple[int, str]:
+        """The error and the state of a group in a DescribeGroups response."""
+        answer = self._ask(
+            broker, lambda client: client.ask("DescribeGroups", DESCRIBE_GROUPS, groups=[group])
+        )
+        if answer is None:
+            return NO_ANSWER, ""
+        (found,) = answer.groups
+        return int(found.error_code), str(found.group_state)
 
     def commit(self, broker: Address, group: str, topic: str, offset: int) -> int:
         """Commit an offset, as a consumer without a group protocol; returns the error."""

@@ -10,7 +10,7 @@ import pytest
 from aiokafka.admin import AIOKafkaAdminClient
 from aiokafka.admin import NewTopic as AiokafkaTopic
 from confluent_kafka.admin import AdminClient
-from confluent_kafka.admin import NewTopic as ConfluentTopic
+from confluent_kafka.cimpl import NewTopic as ConfluentTopic
 
 from groupcheck.implementation.server import messages
 from groupcheck.model.vocabulary import ErrorCode
@@ -73,7 +73,7 @@ def test_a_client_creates_and_deletes_topics_of_a_cluster(
 
 def create(wire: Wire, name: str, partitions: int = 2, **fields: Any) -> int:
     """Ask for a topic; returns the error."""
-    topic = (name, partitions, ONE_REPLICA, [], [])
+    topic: tuple[Any, ...] = (name, partitions, ONE_REPLICA, [], [])
     answer = wire.ask("CreateTopics", 5, topics=[topic], timeout_ms=1_000, **fields)
     return int(answer.topics[0].error_code)
 

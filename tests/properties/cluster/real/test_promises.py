@@ -161,6 +161,16 @@ WRONG: list[tuple[str, Change, str]] = [
         "the coordinator does not answer",
     ),
     (
+        "coordinator",
+        lambda view: view._replace(group=Group(0, (7, -1), "Dead")),
+        "the coordinator describes a group without members as Dead",
+    ),
+    (
+        "coordinator",
+        lambda view: view._replace(group=Group(0, (7, -1), "Stable")),
+        "the coordinator describes a group without members as Stable",
+    ),
+    (
         "offsets",
         lambda view: view._replace(group=Group(0, (-1, -1))),
         "the offset of topic 0 is -1, and 7 was committed",
