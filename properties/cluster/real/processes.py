@@ -41,7 +41,7 @@ from groupcheck.properties.brokers.definition import (
     no_package,
 )
 from groupcheck.properties.brokers.supervised import Supervised
-from groupcheck.properties.cluster.real.quorum import Quorum
+from groupcheck.properties.cluster.real.quorum import Quorum, stable_ports
 from groupcheck.properties.cluster.real.views import BROKERS, IDS, MAJORITY, RawNodes
 from groupcheck.properties.cluster.real.zookeeper import ZooKeeper, is_ready
 from groupcheck.properties.ports.connection import raise_if_interrupted
@@ -293,7 +293,7 @@ class Processes:
     def _launch(self, broker: int) -> None:
         self._starts += 1
         name = f"broker-{broker}-{self._starts}"
-        address = ("127.0.0.1", free_port())
+        address = ("127.0.0.1", stable_ports(1)[0])
         listener = f"PLAINTEXT://127.0.0.1:{address[1]}"
         values: dict[str, object] = {
             **SETTINGS[self._release.has_zookeeper],
