@@ -153,8 +153,8 @@ def test_a_port_that_was_taken_meanwhile_is_replaced_by_another_one(
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        ports = iter([free_port(), free_port(), taken.getsockname()[1]])
-        monkeypatch.setattr(processes, "free_port", lambda: next(ports, None) or free_port())
+        ports = iter([free_port(), taken.getsockname()[1]])
+        monkeypatch.setattr(processes, "stable_ports", lambda _: [next(ports, None) or free_port()])
         cluster = started(release_of(NAME), Event(), lambda _: None)
         try:
             assert sorted(cluster.zookeeper.read(()).registered) == [1, 2, 3]
@@ -167,7 +167,7 @@ def test_a_port_that_is_always_taken_is_reported(monkeypatch: pytest.MonkeyPatch
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        monkeypatch.setattr(processes, "free_port", lambda: taken.getsockname()[1])
+        monkeypatch.setattr(processes, "stable_ports", lambda _: [taken.getsockname()[1]])
         assert "Address already in use" in _refusal()
 
 
