@@ -132,7 +132,7 @@ def _details(results: Mapping[str, Any]) -> Iterator[str]:
             yield f"`groupcheck assignors verify {spec}`\n"
         tried = {each["name"]: each["groups"] for each in result["assignors"]}
         for each in result["findings"]:
-            does = "could be" if each["severity"] == ADVICE else "breaks"
+            does = "could be better:" if each["severity"] == ADVICE else "breaks"
             yield f"\n### `{each['id']}`: {each['assignor']} {does} {each['promise']}\n\n"
             cause = f": {each['cause']}" if each["cause"] else ""
             yield f"In {each['groups']:,} of {tried[each['assignor']]:,} groups{cause}.\n"
@@ -183,7 +183,7 @@ def _timed(port: AssignorPort, assignor: str, group: Group) -> str:
         try:
             assigned = port.assign(assignor, start_group)
         except AssignorFailedError as error:
-            return f"{error}"[:40]
+            return " / ".join([*cells, f"{error}"[:40]])
         cells.append(f"{time.perf_counter() - start:.1f}")
     return " / ".join(cells)
 

@@ -83,7 +83,7 @@ def verdict(run: AssignorsRun) -> str:
 def finding_lines(finding: Finding, version: str, tried: int) -> Iterator[str]:
     """A finding: the promise, what breaks it, and the smallest group."""
     promise, detail, _ = finding.broken
-    does = "could be" if finding.is_advice else "breaks"
+    does = "could be better:" if finding.is_advice else "breaks"
     name = f"{finding.assignor} {does} {promise.id}"
     yield f"Finding {finding_id(finding)}: {name} ({promise.severity})"
     yield f"  {promise.words}"

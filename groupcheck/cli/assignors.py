@@ -30,8 +30,8 @@ PORTS: Final = """\
 PORT is the library:
   builtin                 groupcheck's own assignors
   kafka-python, aiokafka  the installed version
-  librdkafka              that of the installed confluent-kafka: a consumer is
-                          made the leader of a group that groupcheck plays
+  librdkafka              the version in the installed confluent-kafka; groupcheck
+                          simulates a group and makes a consumer its leader
   franz-go                in Go, built once
   kafka-clients:VERSION   Apache Kafka's own, 2.7, 3.9 or 4.1, in Java; from 3.9
                           on also those of the broker, broker:range and
@@ -48,10 +48,10 @@ Exit status: 0 every assignment keeps Kafka's promises, 1 one does not, 2 there
 is no verdict."""
 
 DESCRIPTION: Final = """\
-Has the assignors of a library assign groups that are drawn at random: topics
-that exist or not, subscriptions that differ, earlier owners with and without
-generations, racks. Each assignment is checked against what Kafka promises to
-users. Prints, for each promise that is broken, the smallest group found."""
+Gives random groups to the assignors of a library: topics that exist or not,
+subscriptions that differ, earlier owners with and without generations, racks.
+Checks each assignment against what Kafka promises to users. Prints, for each
+promise that is broken, the smallest group found."""
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -62,8 +62,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("port", metavar="PORT", help="the library, in a form listed below")
     table = """
 --assignor NAME,...  only these assignors; may be repeated
---profile VERSION    the Kafka version whose promises count, 2.7 or 4.1 (that of kafka-clients, else
-                     4.1)
+--profile VERSION    the Kafka version whose promises are checked, 2.7 or 4.1 (that of
+                     kafka-clients, else 4.1)
 --cases N            groups for each assignor (1000)
 --seed N             draw other groups (0)
 --no-racks           members and replicas have no racks

@@ -30,7 +30,7 @@ PORTS: Final = """\
 PORT is the library:
   builtin                 groupcheck's own consumer
   kafka-python, aiokafka  the installed version
-  librdkafka              that of the installed confluent-kafka
+  librdkafka              the version in the installed confluent-kafka
   kafka-clients:VERSION   Apache Kafka's own, 2.7, 3.9 or 4.1, in Java
 
 All but builtin need the packages of groupcheck[wire]; aiokafka needs those of
@@ -63,7 +63,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --profile VERSION    the version of Kafka's client to compare with, 2.7 or 4.1 (that of
                      kafka-clients, else 4.1)
 --jobs N             consumers side by side (16)
---time SECONDS       begin no other sequence after so long (no limit)
+--time SECONDS       start no new sequence after this many seconds (no limit)
 --sequence FILE      only the sequence of FILE, which --save has written
 --save DIR           write the sequence of each finding to DIR
 """

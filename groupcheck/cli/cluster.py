@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from groupcheck.properties.cluster.real.oracle import Oracle
     from groupcheck.properties.cluster.real.verify import Verified
 
-HELP = "check what a cluster of brokers promises: a real one, or the rules of Kafka"
+HELP = "check Kafka's promises on a real cluster, or on a model of one"
 
 CLUSTERS: Final = """\
 CLUSTER, for verify, is what is started for the run, and removed after it:
@@ -67,7 +67,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     table = """
 --sequences N    how many random sequences (20)
 --seed N         the seed of the first one (0)
---time SECONDS   begin no other sequence after so long (no limit)
+--time SECONDS   start no new sequence after this many seconds (no limit)
 --sequence FILE  only the sequence of FILE, which --save has written
 --save DIR       write the sequence of each finding to DIR
 --profile VERSION  the version of Kafka whose rules explore uses, 2.7 or 2.4 (2.7)

@@ -14,7 +14,7 @@ CONFORMS, DIVERGES, NO_VERDICT, TOO_LITTLE = range(4)
 
 STATUS = """\
 Exit status: 0 the port conforms, 1 it diverges, 2 there is no verdict,
-3 too little is covered (--fail-under)."""
+3 coverage is below --fail-under."""
 
 
 class CommandError(Exception):

@@ -46,7 +46,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.epilog = (
         "Exit status with a baseline: 0 no new finding, 1 a new finding, 2 the run ended early or "
         "covered nothing. Without a baseline: 0 conforms, 1 diverges, 2 there is no verdict. With "
-        "both: 3 too little is covered (--fail-under)."
+        "both: 3 coverage is below --fail-under."
     )
     command.add_argument(
         "files", metavar="FILE", type=Path, nargs="+", help="a result.json, or a report directory"

@@ -16,7 +16,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     """Add the options of `groupcheck system`."""
     command.description = (
         "Explores a group of Kafka's consumers and their coordinator: every order in which "
-        "requests are handled and answers arrive, with as many faults as wanted. A fault breaks a "
+        "requests are handled and answers arrive, with up to N faults (--faults). A fault breaks a "
         "connection, ends the process of a consumer, or ends the session of a consumer that is "
         "only slow. Checks that a partition has one owner in a generation, that every partition "
         "has an owner in the end, and that no committed offset is lost."

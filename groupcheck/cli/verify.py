@@ -70,7 +70,7 @@ sequence of requests that shows it.
                   earlier report
 --deviations FILE  the known deviations of the port, which are no failure; new ones are. Without
                   such a file, write it
---fail-on LEVEL   exit with status 1 only for findings of this severity or a worse one: safety,
+--fail-on LEVEL   exit with status 1 only for findings of this severity or higher: safety,
                   liveness, protocol, cosmetic (cosmetic)
 --coverage FILE   add the transitions that this run covers to FILE (groupcheck coverage)
 --time DURATION   end the run after this time, such as 60s, 5m or 1h, with what was found so far
