@@ -202,8 +202,10 @@ class Processes:
             raise AssertionError
         return self._zookeeper
 
-    def start(self, *brokers: int) -> None:
+    def start(self, *brokers: int, tries: int = TRIES) -> None:
         """Start brokers, and wait until each is registered and answers.
+
+        A broker that finds its network port in use is started again, up to `tries` times.
 
         A broker whose session with ZooKeeper ends before it answers would give up its start and
         end. While fewer than a majority of the controllers run, brokers cannot register; this
@@ -217,7 +219,7 @@ class Processes:
         if self._quorum is not None and len(self._live()) < MAJORITY:
             return
         for broker in brokers:
-            for tries_left in reversed(range(TRIES)):
+            for tries_left in reversed(range(tries)):
                 try:
                     self._wait_for(broker)
                     break
@@ -401,7 +403,7 @@ def started(release: Release, interrupted: Event, report: Report) -> Processes:
 def _started(release: Release, interrupted: Event) -> Processes:
     processes = Processes(release, interrupted)
     try:
-        processes.start(*IDS)
+        processes.start(*IDS, tries=1)  # a port of a controller may be in use, too
     except BaseException:
         processes.stop()
         raise
