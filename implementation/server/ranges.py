@@ -67,7 +67,7 @@ TRANSACTIONS: Final[Mapping[str, Range]] = {
 }
 
 # Served by a broker of a cluster.
-DELETION: Final[Mapping[str, Range]] = {"DeleteTopics": Range(2, 5)}
+DELETION: Final[Mapping[str, Range]] = {"DeleteTopics": Range(1, 5)}
 
 SERVED_PROFILES: Final = ("2.7", "4.1")
 # The oldest version, and the newest of each profile.

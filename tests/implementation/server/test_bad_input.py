@@ -193,7 +193,7 @@ def test_client_that_pauses_reading_gets_every_response(server: Served) -> None:
 
 def test_client_with_many_requests_does_not_block_others(server: Served) -> None:
     with server.connected() as greedy, server.connected() as other:
-        asked = 100
+        asked = 2_000
         ask_all = struct.pack(">i", 14) + frame("Metadata", 1, struct.pack(">i", -1))
         greedy.socket.sendall(ask_all * asked)
         answered: list[float] = []
