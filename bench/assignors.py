@@ -175,7 +175,7 @@ GROUPS: Final = {
 
 def _timed(port: AssignorPort, assignor: str, group: Group) -> str:
     """Seconds for half of the members, for all of them, and after 10 have left."""
-    cells = []
+    cells: list[str] = []
     assigned: Assignment = {}
     for members in (group.members[:500], group.members, group.members[10:]):
         start_group = followed(group._replace(members=members), assigned)
