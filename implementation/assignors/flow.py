@@ -137,7 +137,8 @@ class Flow:
     def assigned(self) -> list[list[Partition]]:
         """The partitions of each member, once no chain improves the balance or the costs."""
         self._balance()
-        while sum(self._make_cheaper(size) for size in sorted(set(self.size))):
+        # The balance stays, so the sizes do; after a change of one, another may be improved again.
+        while any([self._make_cheaper(size) for size in sorted(set(self.size))]):  # noqa: C419
             pass
         topics = self._network.topics
         return [

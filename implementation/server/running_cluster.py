@@ -16,9 +16,8 @@ from groupcheck.implementation.cluster.nodes import LeaderAndIsr, TopicPartition
 from groupcheck.implementation.cluster.replicas import HostedPartition
 from groupcheck.implementation.cluster.store import NodeExistsError, create
 from groupcheck.implementation.log.memory import MemoryLog
-from groupcheck.implementation.server.messages import TOPIC_ALREADY_EXISTS
 from groupcheck.implementation.server.settings import Settings
-from groupcheck.implementation.server.topics import BadTopicError, Topics
+from groupcheck.implementation.server.topics import BadTopicError, Topics, already_there
 from groupcheck.model.brokers import ClusterInput
 from groupcheck.model.vocabulary import ErrorCode
 
@@ -168,8 +167,7 @@ class RunningCluster:
         """
         there = set(self.cluster.admin.topics())
         if name in there:
-            msg = f"there is already a topic {name!r}"
-            raise BadTopicError(msg, TOPIC_ALREADY_EXISTS)
+            raise already_there(name)
         self.topics.remove(name)
         self.topics.create(name, partitions)
         self._assign(name, partitions)

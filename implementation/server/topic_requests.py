@@ -10,7 +10,7 @@ from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.calls import Call
 from groupcheck.implementation.server.known import Known
 from groupcheck.implementation.server.settings import Limits
-from groupcheck.implementation.server.topics import BadTopicError, Topics
+from groupcheck.implementation.server.topics import BadTopicError, Topics, already_there
 from groupcheck.model.vocabulary import ErrorCode
 
 BY_DEFAULT: Final = -1  # as many partitions as the broker's settings say
@@ -61,8 +61,7 @@ class TopicRequests:
         if partitions == BY_DEFAULT:
             partitions = self._limits.num_partitions
         if self._topics.exists(topic.name):
-            msg = f"there is already a topic {topic.name!r}"
-            raise BadTopicError(msg, messages.TOPIC_ALREADY_EXISTS)
+            raise already_there(topic.name)
         if body.validate_only:
             self._topics.check(topic.name, partitions)
         else:

@@ -20,6 +20,7 @@ from groupcheck.implementation.server.messages import (
     CORRUPT_MESSAGE,
     INVALID_PARTITIONS,
     INVALID_TOPIC_EXCEPTION,
+    TOPIC_ALREADY_EXISTS,
     AbortedTransaction,
 )
 from groupcheck.implementation.server.settings import Limits
@@ -43,6 +44,11 @@ class BadTopicError(ValueError):
     def __init__(self, message: str, error_code: ErrorCode = INVALID_TOPIC_EXCEPTION) -> None:
         super().__init__(message)
         self.error_code = error_code
+
+
+def already_there(name: str) -> BadTopicError:
+    """The error of a topic that is created twice."""
+    return BadTopicError(f"there is already a topic {name[:80]!r}", TOPIC_ALREADY_EXISTS)
 
 
 class BadRecordsError(ValueError):

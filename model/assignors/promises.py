@@ -291,7 +291,7 @@ RACKS: Final = Promise(
     "No assignment with the same balance has more partitions in their members' racks, or as many "
     "and fewer moves. It may also be the other way round: moves first, and then racks.",
     ADVICE,
-    tuple(COOPERATIVE | {"sticky"}),
+    tuple(name for name in CLIENT if name in STICKY),
     {"4.1": "AbstractStickyAssignor.java:48"},
     _racks_and_moves,
 )

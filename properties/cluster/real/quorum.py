@@ -59,7 +59,7 @@ class Quorum:
         if (found := agreed([each for each in answers if each])) is not None:
             self._brokers = frozenset(found.ports.items())
             self._topics |= {topic: found.topics.get(topic) for topic in topics}
-        if leader is not None:
+        if leader is not None and topics:
             moving = self._wire.reassignments(self._controller(leader.node), topics)
             self._moving = self._moving if moving is None else moving
         node = leader.node if leader else NOBODY
