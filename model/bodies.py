@@ -22,7 +22,13 @@ Record = TypeVar("Record")
 
 LONGEST_STRING = 2**15 - 1  # bytes of UTF-8: the length on the wire is an int16
 # Numbers in a request have 32 bits, except these.
-BITS = {"committedOffset": 64, "producerId": 64, "producerEpoch": 16, "retentionTimeMs": 64}
+BITS = {
+    "commitAgeMs": 64,
+    "committedOffset": 64,
+    "producerId": 64,
+    "producerEpoch": 16,
+    "retentionTimeMs": 64,
+}
 
 
 class MalformedBodyError(ValueError):

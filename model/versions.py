@@ -26,7 +26,7 @@ FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
         "group_instance_id": 7,
         "retention_time_ms": 2,
     },
-    kafka.OffsetCommitRequestPartition: {"committed_leader_epoch": 6},
+    kafka.OffsetCommitRequestPartition: {"committed_leader_epoch": 6, "commit_age_ms": 1},
     kafka.OffsetFetchRequest: {"require_stable": 7},
     kafka.OffsetFetchResponse: {"error_code": 2},
     kafka.OffsetFetchResponsePartition: {"committed_leader_epoch": 5},
@@ -39,7 +39,8 @@ FIELD_SINCE: Final[dict[type, dict[str, int]]] = {
 
 # The last version with a field that newer ones lack.
 FIELD_UNTIL: Final[dict[type, dict[str, int]]] = {
-    kafka.OffsetCommitRequest: {"retention_time_ms": 4}
+    kafka.OffsetCommitRequest: {"retention_time_ms": 4},
+    kafka.OffsetCommitRequestPartition: {"commit_age_ms": 1},
 }
 
 

@@ -196,12 +196,18 @@ class LeaveGroupResponse(NamedTuple):
 
 
 class OffsetCommitRequestPartition(NamedTuple):
-    """One partition's offset to commit."""
+    """One partition's offset to commit.
+
+    `commit_age_ms` is how long before the request the offset was committed, negative if the request
+    says a time in the future. Kafka's field of version 1 is `commitTimestamp`, the time itself;
+    without one the offset is committed by the request.
+    """
 
     partition_index: int
     committed_offset: int
     committed_leader_epoch: int = NO_LEADER_EPOCH
     committed_metadata: str | None = ""
+    commit_age_ms: int = 0
 
 
 class OffsetCommitRequestTopic(NamedTuple):

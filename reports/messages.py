@@ -227,7 +227,16 @@ def _with(
         parts.append("null metadata")
     elif metadata:
         parts.append(f"{counted(len(metadata), 'character')} of metadata")
-    return f" with {' and '.join(parts)}" if parts else ""
+    return (f" with {' and '.join(parts)}" if parts else "") + _said_age(partition)
+
+
+def _said_age(
+    partition: kafka.OffsetCommitRequestPartition | kafka.TxnOffsetCommitRequestPartition,
+) -> str:
+    """When the request says that the offset was committed, if it says so."""
+    age_ms: int = getattr(partition, "commit_age_ms", 0)
+    when = "earlier" if age_ms > 0 else "later"
+    return f" committed {duration(abs(age_ms))} {when}" if age_ms else ""
 
 
 def _fetched(body: kafka.OffsetFetchRequest) -> str:

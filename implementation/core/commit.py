@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 from itertools import compress, repeat
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from groupcheck.implementation.core.error_responses import by_topic, commit_topics
 from groupcheck.implementation.core.group import Group
@@ -24,6 +24,8 @@ from groupcheck.implementation.log.records import (
 )
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Request, ResponseBody
+
+COMMIT_TIME_VERSION: Final = 1  # of OffsetCommit, the only one with a time for each offset
 
 CommitRequest = kafka.OffsetCommitRequest | kafka.TxnOffsetCommitRequest
 CommitResponse = kafka.OffsetCommitResponse | kafka.TxnOffsetCommitResponse
@@ -54,6 +56,8 @@ class CommitApi(Handler):
         offsets = self._offsets(body, body.retention_time_ms)
         if not offsets:
             return kafka.OffsetCommitResponse()
+        if request.api_version == COMMIT_TIME_VERSION:
+            offsets = _with_commit_times(body, offsets)
         group = self._groups.get(body.group_id)
         if group is None:
             error = self._preconditions.partition_error(body.group_id)
@@ -137,7 +141,7 @@ class CommitApi(Handler):
                 OffsetCommitValue(offset, leader_epoch, metadata or "", now_ms, expire_ms),
             )
             for topic in body.topics
-            for index, offset, leader_epoch, metadata in topic.partitions
+            for index, offset, leader_epoch, metadata, *_ in topic.partitions
         )
         repeats = self._behaviour.repeats_requested_partitions
         return offsets if repeats else tuple(dict(offsets).items())
@@ -228,6 +232,22 @@ def _of(body: CommitRequest, topics: tuple[kafka.OffsetCommitResponseTopic, ...]
         kafka.TxnOffsetCommitResponse(topics)
         if in_transaction
         else kafka.OffsetCommitResponse(topics)
+    )
+
+
+def _with_commit_times(body: kafka.OffsetCommitRequest, offsets: Offsets) -> Offsets:
+    """The offsets with the commit times of the request (KafkaApis.scala:481)."""
+    ages_ms = {
+        (topic.name, partition.partition_index): partition.commit_age_ms
+        for topic in body.topics
+        for partition in topic.partitions
+    }
+    return tuple(
+        (
+            partition,
+            value._replace(commit_timestamp_ms=value.commit_timestamp_ms - ages_ms[partition]),
+        )
+        for partition, value in offsets
     )
 
 

@@ -7,8 +7,9 @@ of responses do not belong here. kafka-python, an extra, is imported when it is 
 from __future__ import annotations
 
 import threading
+import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final, TypeVar, get_type_hints
@@ -21,6 +22,7 @@ from groupcheck.model.vocabulary import (
     LeaveGroupRequest,
     MemberIdentity,
     OffsetCommitRequest,
+    OffsetCommitRequestPartition,
     OffsetFetchRequest,
     RequestBody,
     ResponseBody,
@@ -52,7 +54,9 @@ NEWEST_VERSIONS: Final = {
 # Where kafka-python's name of a field (from newer definitions) is not the vocabulary's.
 _RENAMED: Final[dict[type, dict[str, str]]] = {
     OffsetCommitRequest: {"generation_id": "generation_id_or_member_epoch"},
+    OffsetCommitRequestPartition: {"commit_age_ms": "commit_timestamp"},
 }
+_NO_TIME: Final = -1  # OffsetCommitRequest.java, DEFAULT_TIMESTAMP
 
 
 class MalformedAnswerError(ValueError):
@@ -127,8 +131,15 @@ def parse(api: str, api_version: int, answer: bytes) -> Message:
     return message
 
 
-def to_message(record: RequestBody | ResponseBody, api_version: int) -> Message:
+def to_message(
+    record: RequestBody | ResponseBody, api_version: int, now_ms: int | None = None
+) -> Message:
     """Return the message of a record at a version.
+
+    Args:
+        record: of the vocabulary.
+        api_version: the version of the message.
+        now_ms: the time that ages are counted from; without it, this machine's.
 
     Raises:
         InexpressibleError: the version cannot express the record.
@@ -143,7 +154,42 @@ def to_message(record: RequestBody | ResponseBody, api_version: int) -> Message:
             raise InexpressibleError(msg)
         member_id = record.members[0].member_id
         return cls(version=api_version, group_id=record.group_id, member_id=member_id)
-    return cls(version=api_version, **_values(cls.fields, trim(record, api_version)))
+    record = trim(record, api_version)
+    if isinstance(record, OffsetCommitRequest):
+        record = _each_commit_time(record, _time_of, _now_ms() if now_ms is None else now_ms)
+    return cls(version=api_version, **_values(cls.fields, record))
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def _each_commit_time(
+    record: OffsetCommitRequest, convert: Callable[[int, int], int], now_ms: int
+) -> OffsetCommitRequest:
+    """The request with Kafka's commit times in place of ages, or the other way round."""
+    topics = tuple(
+        topic._replace(
+            partitions=tuple(
+                partition._replace(commit_age_ms=convert(partition.commit_age_ms, now_ms))
+                for partition in topic.partitions
+            )
+        )
+        for topic in record.topics
+    )
+    return record._replace(topics=topics)
+
+
+def _time_of(age_ms: int, now_ms: int) -> int:
+    time_ms = now_ms - age_ms
+    if age_ms and (time_ms == _NO_TIME or not -(2**63) <= time_ms < 2**63):
+        msg = f"a commit of the time {time_ms} ms"
+        raise InexpressibleError(msg)
+    return time_ms if age_ms else _NO_TIME
+
+
+def _age_of(time_ms: int, now_ms: int) -> int:
+    return 0 if time_ms == _NO_TIME else now_ms - time_ms
 
 
 def _values(fields: Message, record: Nested) -> dict[str, Any]:
@@ -159,7 +205,12 @@ def _values(fields: Message, record: Nested) -> dict[str, Any]:
 
 
 def to_record(
-    cls: type[Record], message: Message, api_version: int, *, null_as_empty: bool = False
+    cls: type[Record],
+    message: Message,
+    api_version: int,
+    *,
+    null_as_empty: bool = False,
+    now_ms: int | None = None,
 ) -> Record:
     """Return the record of a message; fields that its version lacks have the default value.
 
@@ -169,6 +220,7 @@ def to_record(
         api_version: the version of the message.
         null_as_empty: whether to read null as empty where Kafka's definitions do not allow null,
             as clients other than Kafka's do.
+        now_ms: the time that ages are counted from; without it, this machine's.
 
     Raises:
         MalformedAnswerError: a field is null that must not be.
@@ -178,7 +230,11 @@ def to_record(
     )
     if cls is LeaveGroupRequest and api_version < 3:
         values["members"] = (MemberIdentity(message.member_id),)
-    return trim(cls(**values), api_version)
+    record: Nested = cls(**values)
+    if isinstance(record, OffsetCommitRequest):
+        record = _each_commit_time(record, _age_of, _now_ms() if now_ms is None else now_ms)
+    trimmed: Record = trim(record, api_version)
+    return trimmed
 
 
 def _fields(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+import time
 from datetime import timedelta
 from typing import Any, get_args
 
@@ -23,6 +24,8 @@ from support.records import records
 Hint = Any  # the type of a field
 Entity = Any  # a record, kio's of the same, a field of either, or its value
 Message = Any  # kafka-python's
+
+NOW_MS = 1_700_000_000_000
 
 KIO_OLDEST = {"OffsetCommit": 2, "OffsetFetch": 1}  # Kafka 4 and kio have no older versions
 KIO_FIELDS = {"include_authorized_operations": False, "throttle_time": timedelta(0)}
@@ -46,13 +49,45 @@ def versioned(draw: st.DrawFn, classes: dict[str, Any]) -> tuple[Any, int]:
     return record, version
 
 
+def commit_before(*ages_ms: int) -> kafka.OffsetCommitRequest:
+    partition, topic = kafka.OffsetCommitRequestPartition, kafka.OffsetCommitRequestTopic
+    named = (partition(index, 5, commit_age_ms=age) for index, age in enumerate(ages_ms))
+    return kafka.OffsetCommitRequest("group", topics=(topic("topic", tuple(named)),))
+
+
 @example((kafka.LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
+@example((commit_before(0, 1, -1, 2**42, NOW_MS), 1))
 @given(versioned(kafka.REQUESTS) | versioned(kafka.RESPONSES))
 def test_record_survives_encoding_with_the_fields_of_its_version(case: tuple[Any, int]) -> None:
     record, version = case
-    message = codec.to_message(record, version)
+    message = codec.to_message(record, version, NOW_MS)
     again = type(message).decode(message.encode(), version=version)
-    assert codec.to_record(type(record), again, version) == trim(record, version)
+    read = codec.to_record(type(record), again, version, now_ms=NOW_MS)
+    assert read == trim(record, version)
+
+
+@pytest.mark.parametrize("version", [0, 1, 2, 9])
+def test_only_version_1_of_offset_commit_has_the_times_of_commits(version: int) -> None:
+    message = codec.to_message(commit_before(0, 60_000, -60_000), version, NOW_MS)
+    again = type(message).decode(message.encode(), version=version)
+    times = [p.commit_timestamp for p in again.topics[0].partitions]
+    assert times == ([-1, NOW_MS - 60_000, NOW_MS + 60_000] if version == 1 else [-1, -1, -1])
+
+
+def test_ages_are_counted_from_the_time_of_this_machine() -> None:
+    began_ms = time.time_ns() // 1_000_000
+    message = codec.to_message(commit_before(60_000), 1)
+    (partition,) = message.topics[0].partitions
+    (again,) = codec.to_record(kafka.OffsetCommitRequest, message, 1).topics[0].partitions
+    ended_ms = time.time_ns() // 1_000_000
+    assert began_ms <= partition.commit_timestamp + 60_000 <= ended_ms
+    assert 60_000 <= again.commit_age_ms <= 60_000 + ended_ms - began_ms
+
+
+@pytest.mark.parametrize("age_ms", [NOW_MS + 1, -(2**63), 2**63 + NOW_MS + 1])
+def test_some_times_of_commits_cannot_be_sent(age_ms: int) -> None:
+    with pytest.raises(codec.InexpressibleError, match="a commit of the time"):
+        codec.to_message(commit_before(age_ms), 1, NOW_MS)
 
 
 @example((kafka.LeaveGroupRequest("group", (MemberIdentity("member"),)), 2))
