@@ -73,10 +73,13 @@ LeaveGroupRequests(g) ==
 
 OffsetCommitRequests(g) ==
   LET commit(n, generation) == [generation |-> generation, memberId |-> n, instance |-> NoInstance,
-                                tooLong |-> FALSE, noPartitions |-> FALSE, retention |-> Stopped]
+                                tooLong |-> FALSE, noPartitions |-> FALSE, retention |-> Stopped,
+                                age |-> 0]
   IN (IF ~Transacted /\ ~Administered /\ ~Expires THEN {}
       ELSE {commit(n, CurrentGenerationId(g)) : n \in KnownIds(g)} \cup {commit(NoMember, -1)})
      \cup (IF Expires THEN {[commit(NoMember, -1) EXCEPT !.retention = 1]} ELSE {})
+     \cup (IF Expires /\ ReadsCommitTime
+           THEN {[commit(NoMember, -1) EXCEPT !.age = 1]} ELSE {})
      \cup (IF RefusedStayUnstable
            THEN {[commit(NoMember, -1) EXCEPT !.tooLong = TRUE]} ELSE {})
      \cup (IF ~Administered \/ ~HidesUnpersisted \/ g # NoGroup THEN {}
@@ -98,7 +101,7 @@ OffsetFetchRequests(g) ==
 TxnOffsetCommitRequests(g) ==
   LET commit(n, generation) == [groupId |-> GroupId, generation |-> generation, memberId |-> n,
                                 instance |-> NoInstance, tooLong |-> FALSE, noPartitions |-> FALSE,
-                                retention |-> Stopped]
+                                retention |-> Stopped, age |-> 0]
   IN (IF "static-members" \notin Features \/ ~CommitsInTransactions THEN {}
       ELSE {[commit(n, CurrentGenerationId(g) + 1) EXCEPT !.instance = Instance]
              : n \in KnownIds(g) \cup {UnknownId}})

@@ -99,6 +99,7 @@ ChecksInstances           == Newest  \* a group.instance.id without a member is 
 SkipsAssignment           == Newest
 \* A static member that rejoins before its first generation stays new.
 ReplacementsStayNew       == ~Newest
+ReadsCommitTime           == ~Newest  \* OffsetCommit version 1 says when an offset was committed
 RejectedJoinsComplete     == ~Newest  \* a rejected JoinGroup can also complete the join phase
 \* GROUP_MAX_SIZE_REACHED removes the member with its group.instance.id.
 RejectionRemovesMember    == Newest

@@ -2,15 +2,18 @@
 (* How long offsets are retained, and how that time passes.                   *)
 EXTENDS State
 
-\* An offset that is committed now, with a retention of its own unless that is Stopped. Where every
-\* offset has its own retention, it does not matter whether the request or the broker set it.
-Committed(at, r) ==
-  IF ~Expires THEN [NoOffset EXCEPT !.at = at]
-  ELSE IF r.retention = Stopped THEN [NoOffset EXCEPT !.at = at, !.left = RetentionTicks]
-  ELSE [at |-> at, left |-> r.retention, fixed |-> RetainedFromEmpty]
-
 \* What is left at the least: 0, or -1 where the time must have passed.
 LeastLeft == IF RetainedFromEmpty THEN 0 ELSE -1
+
+\* An offset that was committed r.age ticks before the request, with a retention of its own unless
+\* that is Stopped. Where every offset has its own retention, it does not matter whether the request
+\* or the broker set it. KafkaApis.scala:481, 0.10.2 KafkaApis.scala:323
+Committed(at, r) ==
+  IF ~Expires THEN [NoOffset EXCEPT !.at = at]
+  ELSE IF r.retention = Stopped
+  THEN [NoOffset EXCEPT !.at = at, !.left = Max(RetentionTicks - r.age, LeastLeft)]
+  ELSE [at |-> at, left |-> r.retention, fixed |-> RetainedFromEmpty]
+
 AgedOffset(offset, ticks) ==
   [offset EXCEPT !.left = IF @ = Forever THEN @ ELSE Max(@ - ticks, LeastLeft)]
 AgedEmpty(left, ticks) == IF left = Stopped THEN left ELSE Max(left - ticks, 0)

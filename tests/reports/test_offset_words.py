@@ -130,6 +130,15 @@ def test_a_commit_is_printed_with_its_retention() -> None:
     assert text == "a client sends OffsetCommit v4: topic/0 = 5, retained for 1 min 30 s"
 
 
+@pytest.mark.parametrize(
+    ("age_ms", "words"),
+    [(90_000, " committed 1 min 30 s earlier"), (-90_000, " committed 1 min 30 s later"), (0, "")],
+)
+def test_a_commit_is_printed_with_the_time_that_it_says(age_ms: int, words: str) -> None:
+    text = step_text(Request(1, 1, commit(-1, "", age_ms=age_ms)), {})
+    assert text == f"a client sends OffsetCommit v1: topic/0 = 5{words}"
+
+
 def test_a_trace_has_each_request() -> None:
     steps = tuple(Request(n, version, body) for n, (version, body, _) in enumerate(ASKED, 1))
     sequence = Sequence("4.1", {}, steps)

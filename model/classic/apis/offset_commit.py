@@ -72,6 +72,7 @@ def offsets_of(step: Step, request: Request) -> Offsets:
                 step,
                 Offset(p.committed_offset, p.committed_leader_epoch, p.committed_metadata or ""),
                 retention_ms,
+                getattr(p, "commit_age_ms", 0),
             ),
         )
         for topic in body.topics

@@ -265,9 +265,13 @@ def max_size(environment: Environment) -> Iterator[RequestBody]:
     yield kafka.LeaveGroupRequest(GROUP_ID, (kafka.MemberIdentity(NO_MEMBER_ID, INSTANCE),))
 
 
-def commit(generation_id: int, member_id: str, metadata: str = "") -> kafka.OffsetCommitRequest:
+def commit(
+    generation_id: int, member_id: str, metadata: str = "", age_ms: int = 0
+) -> kafka.OffsetCommitRequest:
     """A commit of the instance's partition."""
-    partition = kafka.OffsetCommitRequestPartition(0, 5, committed_metadata=metadata)
+    partition = kafka.OffsetCommitRequestPartition(
+        0, 5, committed_metadata=metadata, commit_age_ms=age_ms
+    )
     topics = (kafka.OffsetCommitRequestTopic(TOPIC, (partition,)),)
     return kafka.OffsetCommitRequest(GROUP_ID, generation_id, member_id, topics=topics)
 

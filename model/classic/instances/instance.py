@@ -23,6 +23,7 @@ from groupcheck.model.classic.instances.inputs import (
     membership,
     returns,
 )
+from groupcheck.model.classic.rules.retention import READS_COMMIT_TIME
 from groupcheck.model.classic.rules.static_members import SKIPS_SINCE
 from groupcheck.model.classic.state import Advance, Coordinator, Group, Log
 from groupcheck.model.classic.step import Outcome, Profile
@@ -125,6 +126,9 @@ class Instance(NamedTuple):
             # In these versions a commit could say how long its offsets are to be retained.
             said = commit(NO_GENERATION, NO_MEMBER_ID)._replace(retention_time_ms=self.tick_ms)
             yield Request(0, 2, trim(said, 2))
+            if READS_COMMIT_TIME.holds_in(self.profile.version):
+                # Before that, it could say when they were committed.
+                yield Request(0, 1, commit(NO_GENERATION, NO_MEMBER_ID, age_ms=self.tick_ms))
         timer = state.group.join_timer if state.group else None
         if self.timed:
             yield Advance(self.tick_ms)

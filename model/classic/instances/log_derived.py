@@ -63,8 +63,9 @@ class Recorded(Instance):
 def _comes_to_nothing(body: RequestBody) -> bool:
     """Whether the request is always rejected, or a variant of another one."""
     if isinstance(body, kafka.OffsetCommitRequest):
-        long = any(each.committed_metadata for topic in body.topics for each in topic.partitions)
-        return long or body.retention_time_ms >= 0 or body.member_id == NOBODY
+        named = [each for topic in body.topics for each in topic.partitions]
+        other = any(each.committed_metadata or each.commit_age_ms for each in named)
+        return other or body.retention_time_ms >= 0 or body.member_id == NOBODY
     if isinstance(body, kafka.SyncGroupRequest):
         other = body.protocol_type == "connect" or body.protocol_name == "roundrobin"
         return other or body.member_id == NOBODY

@@ -29,25 +29,35 @@ WRAPS: Final = Behaviour(
     "the retention time is computed in 32 bits, so a long one overflows (until KAFKA-4472)",
     at("GC:744"),
 )
+READS_COMMIT_TIME: Final = Behaviour(
+    "requests-say-commit-time",
+    "cleanup",
+    "OffsetCommit version 1 may say when an offset was committed, in the past or in the future, "
+    "and the retention time that starts at its commit starts then",
+    at("APIS:301", "APIS:323", "APIS:481"),
+)
 
 
-def retention_ms(step: Step) -> int | None:
-    """How long the broker retains offsets, in ms; None where ages are not kept."""
+def retention_ms(step: Step, age_ms: int = 0) -> int | None:
+    """What is left of the broker's retention time after `age_ms`; None where ages are not kept."""
     if not step.config.keeps_ages:
         return None
     seconds = step.config.offsets_retention_minutes * 60
     if WRAPS(step):
         seconds = (seconds + 2**31) % 2**32 - 2**31
-    return max(seconds * 1_000, _least_ms(step))
+    return max(seconds * 1_000 - age_ms, _least_ms(step))
 
 
-def retained(step: Step, offset: Offset, said_ms: int = NO_RETENTION) -> Offset:
-    """An offset that is committed now, perhaps with the retention time that the request asks for.
+def retained(step: Step, offset: Offset, said_ms: int = NO_RETENTION, age_ms: int = 0) -> Offset:
+    """An offset with the retention time that the request asks for, or else the broker's.
 
-    Where each offset has its own retention time, it does not matter whether the request set it.
+    `age_ms` is how long before the request it was committed, if the request says that; no version
+    of the request says both. Where each offset has its own retention time, it does not matter
+    whether the request set it.
     """
     if said_ms == NO_RETENTION or not step.config.keeps_ages:
-        return offset._replace(left_ms=retention_ms(step))
+        counted_ms = age_ms if READS_COMMIT_TIME(step) else 0
+        return offset._replace(left_ms=retention_ms(step, counted_ms))
     left_ms = max(said_ms, _least_ms(step))
     return offset._replace(left_ms=left_ms, fixed=COUNTS_FROM_EMPTY(step))
 
@@ -121,4 +131,4 @@ def ageless(holder: Holder) -> Holder:
     return changed._replace(group=record and record._replace(empty_left_ms=None))
 
 
-PARTS: Final = (COUNTS_FROM_EMPTY, WRAPS)
+PARTS: Final = (COUNTS_FROM_EMPTY, WRAPS, READS_COMMIT_TIME)

@@ -6,7 +6,7 @@ import pytest
 
 from groupcheck.model.classic.instances.inputs import SUBSCRIBED_PROTOCOLS, TOPIC, TOPIC_PROTOCOLS
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.classic.state import Cleanup, FailAppends, HoldAppends, ReleaseAppends
+from groupcheck.model.classic.state import Cleanup, Crash, FailAppends, HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import ErrorCode
 from support.marked_tests import differ
 from support.requests import commit_of
@@ -17,7 +17,9 @@ PARTITION = (TOPIC, 0)
 SESSION_MS = 300_000  # longer than the retention
 
 OLD, NEW = ("0.10.0", "0.10.2"), ("2.7", "4.1")
+LONG_MINUTES = 36_500 * 24 * 60  # more seconds than an int can count
 of_all = pytest.mark.parametrize("profile", PROFILES)
+of_dated = pytest.mark.parametrize("profile", [*OLD, "2.7"])  # 4.1 has no OffsetCommit version 1
 of_new = pytest.mark.parametrize("profile", NEW)
 
 
@@ -39,6 +41,14 @@ def refuse(broker: Broker) -> None:
 def commit_for(broker: Broker, retention_ms: int) -> None:
     """A commit with the retention of its offset."""
     broker.send(commit_of({PARTITION: 42}, retention_time_ms=retention_ms), 2)
+
+
+def commit_before(
+    broker: Broker, age_ms: int, member_id: str = "", generation_id: int = -1
+) -> None:
+    """A commit that says that it was made so long ago."""
+    offsets = {PARTITION: (42, -1, "", age_ms)}
+    broker.send(commit_of(offsets, member_id, generation_id), 1)
 
 
 def survives(broker: Broker) -> bool:
@@ -84,6 +94,66 @@ def test_a_commit_sets_the_retention_of_its_offset(profile: str) -> None:
     assert not survives(broker)
 
 
+@of_dated
+@pytest.mark.parametrize("age_ms", [20_000, RETENTION_MS - 1, -20_000])
+def test_the_retention_starts_at_the_time_that_the_commit_says(profile: str, age_ms: int) -> None:
+    broker = begin(profile)
+    commit_before(broker, age_ms)
+    survives_until(broker, RETENTION_MS - age_ms + (profile in OLD))
+
+
+@of_dated
+def test_an_offset_expires_at_once_if_it_was_committed_a_retention_ago(profile: str) -> None:
+    broker = begin(profile)
+    commit_before(broker, RETENTION_MS)
+    if profile in OLD:
+        survives_until(broker, 1)
+    else:
+        assert not survives(broker)
+    commit_before(broker, 2**42)  # at a negative time
+    assert not survives(broker)
+
+
+@of_dated
+def test_the_time_of_the_last_commit_of_a_partition_counts(profile: str) -> None:
+    broker = begin(profile)
+    commit_before(broker, 20_000)
+    commit(broker)
+    survives_until(broker, RETENTION_MS + (profile in OLD))
+    broker.send(commit_of([(PARTITION, (41, -1, "", 30_000)), (PARTITION, (42, -1, "", 9))]), 1)
+    survives_until(broker, RETENTION_MS - 9 + (profile in OLD))
+
+
+@of_dated
+def test_the_time_of_a_commit_counts_while_the_group_has_members(profile: str) -> None:
+    broker = begin(profile)
+    member_id = consumer(broker, subscribed=False)
+    commit_before(broker, 20_000, member_id, 1)
+    survives_until(broker, RETENTION_MS - 20_000 + (profile in OLD))
+
+
+@of_dated
+def test_the_time_of_a_commit_does_not_count_in_2_7_once_the_last_member_has_left(
+    profile: str,
+) -> None:
+    broker = begin(profile)
+    member_id = consumer(broker)
+    commit_before(broker, 2 * RETENTION_MS, member_id, 1)
+    broker.leave(member_id)
+    if profile in OLD:
+        assert not survives(broker)
+    else:
+        survives_until(broker, RETENTION_MS)
+
+
+@of_dated
+def test_the_time_of_a_commit_is_in_the_log(profile: str) -> None:
+    broker = begin(profile)
+    commit_before(broker, 20_000)
+    broker.do(Crash())
+    survives_until(broker, RETENTION_MS - 20_000 + (profile in OLD))
+
+
 @differ("metadata too long")
 @of_all
 def test_a_refused_commit_keeps_its_partition_and_the_group_from_expiring_only_in_0_10_2(
@@ -117,10 +187,17 @@ def test_an_offset_expires_after_a_refused_commit_once_a_later_one_is_stored() -
 def test_a_retention_of_more_seconds_than_an_int_can_count_is_none_in_0_10_0(
     profile: str, *, kept: bool
 ) -> None:
-    broker = Broker(PROFILES[profile], offsets_retention_minutes=36_500 * 24 * 60)
+    broker = Broker(PROFILES[profile], offsets_retention_minutes=LONG_MINUTES)
     commit(broker)
     broker.wait(RETENTION_MS)
     assert survives(broker) == kept
+
+
+def test_a_negative_retention_of_0_10_0_is_added_to_the_time_that_a_commit_says() -> None:
+    broker = Broker(PROFILES["0.10.0"], offsets_retention_minutes=LONG_MINUTES)
+    retention_s = LONG_MINUTES * 60 - 2**32
+    commit_before(broker, retention_s * 1_000 - 10)
+    survives_until(broker, 11)
 
 
 @of_all

@@ -16,12 +16,12 @@ from support.walks import toured
 
 # version, instance -> states, transitions, depth
 COUNTS = {
-    ("0.10.0", "expiry-crashes"): (56, 1089, 6),
+    ("0.10.0", "expiry-crashes"): (56, 1145, 6),
     ("0.10.0", "loners"): (12, 128, 3),
-    ("0.10.2", "expiry-crashes"): (148, 2922, 7),
+    ("0.10.2", "expiry-crashes"): (148, 3070, 7),
     ("0.10.2", "loners"): (12, 140, 3),
     ("2.7", "crowded"): (61, 848, 8),
-    ("2.7", "expiry-crashes"): (601, 11295, 13),
+    ("2.7", "expiry-crashes"): (601, 11896, 13),
     ("2.7", "loners"): (62, 1746, 6),
     ("4.1", "crowded"): (91, 1456, 9),
     ("4.1", "expiry-crashes"): (608, 11031, 13),
