@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from groupcheck.model.classic.instances.inputs import GROUP_ID
@@ -30,6 +31,7 @@ P = TypeVar("P")
 T = TypeVar("T")
 
 RETENTIONS_MS = (-1, -1, 60_000, 600_000)
+AGES_MS = (0, 0, 60_000, -60_000)  # in the past, and in the future
 
 
 class Where(NamedTuple):
@@ -69,7 +71,9 @@ def commit(context: Context, choices: Choices) -> Input:
     simple, version, kept = choices.of(4) == 3, context.version(choices), choices.of(4)
     instance_id = context.instance(member_id, choices)
     first = context.request_id * 10  # all offsets differ, those of one partition too
-    partition, topic = OffsetCommitRequestPartition, OffsetCommitRequestTopic
+    expires = "cleanup" in context.capabilities.faults
+    partition = partial(OffsetCommitRequestPartition, commit_age_ms=AGES_MS[kept] if expires else 0)
+    topic = OffsetCommitRequestTopic
     topics = _topics(_partitions(choices), first, partition, topic)
     body = OffsetCommitRequest(
         GROUP_ID,
@@ -77,7 +81,7 @@ def commit(context: Context, choices: Choices) -> Input:
         NO_MEMBER_ID if simple else member_id,
         None if simple else instance_id,
         topics,
-        RETENTIONS_MS[kept] if "cleanup" in context.capabilities.faults else -1,
+        RETENTIONS_MS[kept] if expires else -1,
     )
     return context.request(body, version)
 
