@@ -85,13 +85,15 @@ REVERTED = {
     "unanswered-requests": 5,
 }
 EXPIRED_OF_OLD = {"subscribed-offsets-not-expired": 5, "no-expiry-in-rebalance": 5}
-EXPIRED_OF_0_10_2 = {**EXPIRED_OF_OLD, "pending-commit-ends": 1}
+# Here the retention is a tick, and is over at the commit of an offset that is a tick old.
+EXPIRED_AT_ONCE = dict.fromkeys(EXPIRED_OF_OLD, 4)
+PENDING = {"pending-commit-ends": 1}
 MORE = {
     "0.10.0 expiry": EXPIRED_OF_OLD,
-    "0.10.0 expiry-failing": EXPIRED_OF_OLD,
+    "0.10.0 expiry-failing": EXPIRED_AT_ONCE,
     "0.10.2 membership": ORPHAN,
-    "0.10.2 expiry": EXPIRED_OF_0_10_2,
-    "0.10.2 expiry-failing": EXPIRED_OF_0_10_2,
+    "0.10.2 expiry": {**EXPIRED_OF_OLD, **PENDING},
+    "0.10.2 expiry-failing": {**EXPIRED_AT_ONCE, **PENDING},
     "2.7 static": {**RETURNS, "join-phase-limit": 5, "session-restart-cause": 5},
     "2.7 static-storing": {**RETURNS, "new-protocols-rebalance": 6},
     "2.7 failing-static": RETURNS,

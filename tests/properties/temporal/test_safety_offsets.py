@@ -137,7 +137,7 @@ FAULTS = (
     ),
     _cleanup(
         "cleanup-removes-only-offsets",
-        4,
+        3,
         ReplaceEffects("cleanup/simple", (_remove_with_pending,)),
         instance="expiry-transactions",
     ),
