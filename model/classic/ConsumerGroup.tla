@@ -310,7 +310,7 @@ begin describe_groups:  \* GC:820
       Reply(ByReason("describe/not-active", "describe/loading", "describe/not-coordinator"),
             NotDescribed(Refused));
     else
-      Finish(ReadCommitted(Begin, Described), 0);
+      Finish(ReadsCommitted(Begin, Described), 0);
     end if;
   end while;
 end process
@@ -533,7 +533,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-71f6a812488aeaad6e98be249a110022
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-470386d433beab6b4e474894a42dbfeb
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
           maxSize, forgottenJoin, answers, rules
 
@@ -1584,7 +1584,7 @@ DescribeGroups == IF IsRefused
                                /\ forgottenJoin' = t.forgottenJoin
                                /\ answers' = t.answers
                                /\ rules' = t.rules
-                     ELSE /\ \E t \in Outcomes((ReadCommitted(Begin, Described)), 0):
+                     ELSE /\ \E t \in Outcomes((ReadsCommitted(Begin, Described)), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -2224,7 +2224,7 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-2c1a9c43903410750a04e4c8dbe034eb
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-3a2c6b8bb4321a8601fa984cb59ae089
 
 \* Every state with the responses and the rules of each step to it, if Observed. They are cleared
 \* before the next step, so that TLC takes the steps of each state only once.
