@@ -26,7 +26,7 @@ CommittedGroup(s) ==
          [NewGroup EXCEPT !.protocolType = s.committed.protocolType, !.offset = s.committed.offset]
 
 \* The steps of a request that only reads, on the committed group.
-ReadCommitted(s, Reads(_)) ==
+ReadsCommitted(s, Reads(_)) ==
   IF s.committed = AllCommitted THEN Reads(s)
   ELSE {[t EXCEPT !.group = s.group]
         : t \in Reads([Apply(s, "log/read-committed") EXCEPT !.group = CommittedGroup(s)])}

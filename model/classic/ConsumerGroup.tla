@@ -310,7 +310,7 @@ begin describe_groups:  \* GC:820
       Reply(ByReason("describe/not-active", "describe/loading", "describe/not-coordinator"),
             NotDescribed(Refused));
     else
-      Finish(ReadCommitted(Begin, Described), 0);
+      Finish(ReadsCommitted(Begin, Described), 0);
     end if;
   end while;
 end process
@@ -533,7 +533,7 @@ begin shutdown:  \* GC:118
 end process
 
 end algorithm; *)
-\* BEGIN TRANSLATION - the hash of the PCal code: PCal-71f6a812488aeaad6e98be249a110022
+\* BEGIN TRANSLATION - the hash of the PCal code: PCal-470386d433beab6b4e474894a42dbfeb
 VARIABLES group, holding, appends, serving, active, failing, log, committed, 
           maxSize, forgottenJoin, answers, rules
 
@@ -1584,7 +1584,7 @@ DescribeGroups == IF IsRefused
                                /\ forgottenJoin' = t.forgottenJoin
                                /\ answers' = t.answers
                                /\ rules' = t.rules
-                     ELSE /\ \E t \in Outcomes((ReadCommitted(Begin, Described)), 0):
+                     ELSE /\ \E t \in Outcomes((ReadsCommitted(Begin, Described)), 0):
                                /\ group' = t.group
                                /\ holding' = t.holding
                                /\ appends' = t.appends
@@ -2224,7 +2224,7 @@ Next == JoinGroup \/ SyncGroup \/ Heartbeat \/ LeaveGroup \/ OffsetCommit
 
 Spec == Init /\ [][Next]_vars
 
-\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-2c1a9c43903410750a04e4c8dbe034eb
+\* END TRANSLATION - the hash of the generated TLA code (remove to silence divergence warnings): TLA-3a2c6b8bb4321a8601fa984cb59ae089
 
 \* Every state with the responses and the rules of each step to it, if Observed. They are cleared
 \* before the next step, so that TLC takes the steps of each state only once.
@@ -2287,5 +2287,373 @@ NoRebalanceWithoutMembers == Exists /\ DOMAIN group.members = {} => WithoutMembe
 NoOrphanedTimers == Exists => DOMAIN group.orphanedTimers = {}
 
 SyncAwaitedOfMembers == Exists => ~group.lostSync
+
+\* The action properties of docs/properties.md, by their names there, in capitals. They say what
+\* Kafka promises, over variables with and without a prime, and use no operator of the rules. The
+\* name of a process, such as Cleanup, stands for its steps: the pairs of states that it allows.
+\* As in Python, only the properties of the log, which come last, are checked on a step in which the
+\* partition fails over.
+\* TLC checks [][A]_vars on every transition that it generates, also on one to a known state, and on
+\* one that changes only the responses. If it changes nothing at all, it is no step in TLA+.
+\* Of the states that are the same under the VIEW TLC takes the steps of one, with its `answers` and
+\* `rules`. A property therefore reads these two with a prime only.
+GroupBefore   == IF Exists THEN group ELSE NewGroup
+GroupAfter    == GroupBefore'
+MembersBefore == DOMAIN GroupBefore.members
+MembersAfter  == DOMAIN GroupAfter.members
+NoneBefore    == ~Exists \/ GroupBefore.state = "Dead"
+FailsOver     == Crash \/ Unload \/ Loading \/ Load \/ Configure \/ Shutdown
+
+\* Responses to the request of the step, sent or deferred. Their fields show the API.
+Own      == {a \in answers' : a.to = This} \cup
+            {appends'[i].answer : i \in {j \in DOMAIN appends' :
+                                           j > Len(appends) /\ appends'[j].kind = "answer"}}
+Simple   == {"to", "error"}  \* of Heartbeat, OffsetCommit, TxnOffsetCommit and EndTxn
+\* Time passes. Such a step has no request that it could answer.
+Passes   == (\A a \in answers' : a.to # This) /\ Advance
+\* The responses that admit a member to a generation of the current group.
+Admitted == {a \in answers' : "leader" \in DOMAIN a /\ a.error = "NONE" /\ a.to # Held}
+\* A generation begins: the responses have its number, which a state has up to Generations.
+Begins   == \E a \in Admitted : a.generation > GroupBefore.generation
+
+\* The member after the step, perhaps with a new id. A new id may have the old name.
+Successor(n) ==
+  LET owned == {i \in DOMAIN GroupBefore.statics : GroupBefore.statics[i] = n}
+      later == {GroupAfter.statics[i] : i \in owned \cap DOMAIN GroupAfter.statics}
+  IN IF n \in MembersAfter THEN n
+     ELSE IF later \cap MembersAfter = {} THEN NoMember
+     ELSE CHOOSE k \in later \cap MembersAfter : TRUE
+Removed == {n \in MembersBefore : Successor(n) = NoMember}
+AppendFails == failing # failing' \/ \E i \in DOMAIN appends : appends[i].error # NoError
+
+Waits(g, api, n) ==
+  IF n \notin DOMAIN g.members THEN FALSE
+  ELSE IF api = "JoinGroup" THEN g.members[n].awaitingJoin ELSE g.members[n].awaitingSync
+Answers(api, n) == \E a \in answers' : a.to = Parked(api, n)
+
+\* Kafka's state diagram, in which a rebalance may end at once. A removed group is Dead. GM:785
+Arrows(state) ==
+  CASE state = "Empty"               -> {"PreparingRebalance", "Dead"}
+    [] state = "PreparingRebalance"  -> {"CompletingRebalance", "Empty", "Dead"}
+    [] state = "CompletingRebalance" -> {"Stable", "PreparingRebalance", "Dead"}
+    [] state = "Stable"              -> {"PreparingRebalance", "Dead"}
+StateTransitions == [][
+  LET from == IF NoneBefore THEN FirstState ELSE group.state
+      to   == IF Exists' THEN GroupAfter.state ELSE "Dead"
+      next == {from} \cup Arrows(from)
+  IN to \in next \cup (IF "PreparingRebalance" \in next THEN Arrows("PreparingRebalance") ELSE {})
+     \/ FailsOver]_vars
+
+\* GM:534. The end of a join phase shows in the state, or in responses of the next generation.
+Generation == [][
+  LET before == IF NoneBefore THEN 0 ELSE group.generation
+      from   == IF NoneBefore THEN "Empty" ELSE group.state
+      to     == GroupAfter.state
+      \* In one step a join phase can end, and the next rebalance begin.
+      again  == from = "PreparingRebalance" /\ to = from /\ Begins
+      ended  == IF to = "CompletingRebalance" THEN from # to \/ Begins
+                ELSE again \/ (to = "Empty" /\ from # "Empty")
+      \* Where a join phase fails half-way, it has no timer any more. KAFKA-6005
+      fails  == to = "PreparingRebalance" /\ GroupAfter.joinTimer = NoTimer
+  IN \/ IF ~Exists' \/ to = "Dead" THEN GroupAfter.generation = 0
+        ELSE /\ GroupAfter.generation \in
+                  (IF fails THEN {before} ELSE {}) \cup
+                  {IF ended \/ fails THEN Min(before + 1, Generations) ELSE before}
+             /\ \A a \in Admitted : a.generation = IF ended THEN before + 1 ELSE before
+     \/ FailsOver]_vars
+
+\* GC:1237
+OneLeader == [][
+  LET now(n) == IF n = RemovedId THEN GroupAfter.leader
+                ELSE IF n \in MembersBefore /\ Successor(n) # NoMember THEN Successor(n) ELSE n
+      before == GroupBefore.generation
+      named  == {<<a.generation, now(a.leader)>> : a \in Admitted}
+                \cup (IF InGeneration THEN {<<before, now(group.leader)>>} ELSE {})
+                \cup (IF ~InGeneration' THEN {}
+                      ELSE {<<IF Begins THEN before + 1 ELSE before, GroupAfter.leader>>})
+  IN (\A one, other \in named : one[1] = other[1] => one = other) \/ FailsOver]_vars
+
+\* GC:1228. A leader that must skip the assignment: KIP-814
+MemberList == [][
+  (\A a \in Admitted :
+     LET leads == a.leader = a.memberId
+     IN /\ DOMAIN a.members # {} \/ a.skips => leads
+        /\ leads /\ (a.skips \/ GroupAfter.state = "CompletingRebalance") =>
+             DOMAIN a.members = MembersAfter
+        /\ a.skips => GroupBefore.state = "Stable" /\ GroupAfter.state = "Stable")
+  \/ FailsOver]_vars
+
+\* GC:958
+SessionTimers == [][
+  \A n \in MembersAfter :
+    LET m      == GroupAfter.members[n]
+        joins  == m.isNew /\ n \notin MembersBefore \cup {Successor(k) : k \in MembersBefore}
+        starts == IF joins THEN NewMemberTicks ELSE SessionTicks
+        before == IF n \in MembersBefore THEN GroupBefore.members[n].sessionLeft ELSE Stopped
+        least  == IF before = Stopped THEN starts ELSE Min(starts, before)
+    IN \/ m.sessionLeft = Stopped \/ m.sessionLeft >= least
+       \/ m.sessionLeft = least - 1 /\ Passes
+       \/ FailsOver]_vars
+
+\* GM:515. A request is a parked one, or that of the step, which may park it under a name.
+AnsweredOnce == [][
+  LET fenced(a) == a.error = "FENCED_INSTANCE_ID"  \* of a replaced member, perhaps with its name
+      named == {a \in answers' : a.to \notin {This, Held}}
+      new   == {a \in named : ~fenced(a) /\ ~Waits(GroupBefore, a.to[1], a.to[2])}
+      this  == {a \in answers' : a.to = This}
+      parks == {n \in MembersAfter : \E api \in {"JoinGroup", "SyncGroup"} :
+                  Waits(GroupAfter, api, n) /\ ~Waits(GroupBefore, api, n)}
+  IN \/ /\ \A a \in named : IF fenced(a) THEN Waits(GroupBefore, a.to[1], a.to[2])
+                            ELSE ~Waits(GroupAfter, a.to[1], a.to[2])
+        /\ \A a, b \in named : a.to = b.to /\ (fenced(a) <=> fenced(b)) => a = b
+        /\ Cardinality(this \cup new) =< 1
+        /\ this # {} => parks = {}
+        /\ Cardinality({a \in answers' : a.to = Held}) =< Len(appends)
+     \/ FailsOver]_vars
+
+\* GC:408. Not stated: that other requests get a response.
+UnansweredRequests == [][
+  (\A n \in MembersBefore, api \in {"JoinGroup", "SyncGroup"} :
+     \/ ~Waits(GroupBefore, api, n) \/ Waits(GroupAfter, api, n) \/ Answers(api, n)
+     \/ n \notin MembersAfter /\ ~(api = "JoinGroup" /\ RemovedAreAnswered))
+  \/ FailsOver]_vars
+
+\* GM:305
+UniqueInstanceIds == [][
+  (\A n, k \in MembersAfter : GroupAfter.members[n].instance = GroupAfter.members[k].instance =>
+                                n = k \/ GroupAfter.members[n].instance = NoInstance)
+  \/ FailsOver]_vars
+
+\* GM:660. Not stated: that a marker which aborts makes no offset readable.
+ReadCommitted == [][
+  LET pending == GroupBefore.transaction
+      changed == GroupAfter.offset.at # GroupBefore.offset.at
+  IN \/ /\ changed /\ pending.status # "none" /\ GroupAfter.offset.at = pending.offset.at =>
+             GroupAfter.transaction = NoTransaction
+        /\ pending.status = "none" /\ GroupAfter.transaction.status # "none" => ~changed
+     \/ FailsOver]_vars
+
+\* GM:670. Not stated: that a marker which commits makes a newer offset readable.
+NewestOffsetWins == [][
+  LET pending == GroupBefore.transaction
+      changed == GroupAfter.offset.at # GroupBefore.offset.at
+  IN \/ changed /\ pending.status # "none" /\ GroupAfter.offset.at = pending.offset.at =>
+          pending.newer
+     \/ FailsOver]_vars
+
+\* GC:530. A deletion that waits for the log is decided on when the log completes.
+OnlyEmptyGroupsRemoved == [][
+  LET waits   == \E i \in DOMAIN appends : appends[i].kind = "deletion"
+      deletes == DeleteGroups \/ OffsetDelete \/ Cleanup \/ (waits /\ ReleaseAppends)
+  IN ~Exists \/ Exists' \/ (MembersBefore = {} /\ deletes) \/ FailsOver]_vars
+
+\* The offset is removed, perhaps with the group.
+Gone       == GroupBefore.offset # NoOffset /\ GroupAfter.offset = NoOffset
+Subscribes == MembersBefore # {} /\ "topic" \in GroupBefore.subscribed
+
+\* GC:577
+SubscribedOffsetsNotDeleted == [][Gone /\ Subscribes => ~OffsetDelete \/ FailsOver]_vars
+
+\* GM:721
+OffsetRetention == [][Gone /\ GroupBefore.offset.left > 0 => ~Cleanup \/ FailsOver]_vars
+
+\* GM:716
+SubscribedOffsetsNotExpired == [][Gone /\ Subscribes => ~Cleanup \/ FailsOver]_vars
+
+\* KAFKA-13636
+NoExpiryInRebalance == [][
+  Gone /\ GroupBefore.state \in {"PreparingRebalance", "CompletingRebalance"} =>
+    ~Cleanup \/ FailsOver]_vars
+
+\* KIP-88. A version that holds responses may read what is replicated.
+FetchedAsCommitted == [][
+  (\A a \in Own : "offset" \in DOMAIN a /\ a.error = "NONE" =>
+     \/ a.offset = GroupBefore.offset.at
+     \/ committed # AllCommitted /\ a.offset = committed.offset.at)
+  \/ FailsOver]_vars
+
+\* KIP-88. A version that hides a new group at first shows it from then on.
+ReadsChangeNothing == [][
+  LET reads    == \E a \in Own : {"offset", "groups", "metadata"} \cap DOMAIN a # {}
+      known(g) == [g EXCEPT !.notPersisted = FALSE]
+  IN \/ reads => /\ Exists <=> Exists'
+                 /\ known(GroupBefore) = known(GroupAfter)
+                 /\ \A i \in DOMAIN appends' :
+                      IF i \in DOMAIN appends THEN appends'[i] = appends[i]
+                      ELSE appends'[i].kind = "answer"
+                 /\ UNCHANGED <<holding, serving, active, failing, log, committed, maxSize,
+                                forgottenJoin>>
+     \/ FailsOver]_vars
+
+\* KIP-62
+HeartbeatsAndCommitsKeepMembers == [][
+  LET untimed(m) == [m EXCEPT !.sessionLeft = Stopped]
+      kept(g)    == <<IF g.state = "Dead" THEN "Empty" ELSE g.state, g.generation, g.protocolType,
+                      g.protocolName, g.leader, [n \in DOMAIN g.members |-> untimed(g.members[n])],
+                      g.pending, g.joinTimer>>
+  IN \/ (\E a \in Own : DOMAIN a = Simple) => kept(GroupBefore) = kept(GroupAfter)
+     \/ FailsOver]_vars
+
+\* GM:277
+LeaderCause == [][
+  LET led    == GroupBefore.leader
+      absent == GroupBefore.state = "PreparingRebalance" /\ ~Waits(GroupBefore, "JoinGroup", led)
+  IN \/ led \notin MembersBefore \cap MembersAfter \/ AppendFails
+     \/ GroupAfter.leader \in {led, NoMember} \/ absent
+     \/ FailsOver]_vars
+
+\* GM:534
+GenerationCause == [][
+  LET before == IF NoneBefore THEN 0 ELSE group.generation
+  IN GroupAfter.generation > before \/ Begins =>
+       \/ GroupBefore.state = "PreparingRebalance" \/ Removed # {} \/ JoinGroup
+       \/ FailsOver]_vars
+
+\* KIP-62. Without time the limit is Forever.
+JoinPhaseLimit == [][
+  LET longest(timer) == timer.left + timer.extension
+      before == GroupBefore.joinTimer
+      after  == GroupAfter.joinTimer
+      limit  == IF MembersBefore \cup MembersAfter = {} THEN 0 ELSE RebalanceTimeout
+      delay  == IF after.initial THEN DelayTicks ELSE 0
+  IN \/ ~Timed \/ ~active \/ after = NoTimer
+     \/ IF before = NoTimer \/ Begins THEN longest(after) =< Max(limit, delay)
+        ELSE \/ longest(after) < longest(before)
+             \/ longest(after) = longest(before) /\ ~Passes
+     \/ FailsOver]_vars
+
+\* KIP-134
+InitialDelayCause == [][
+  \/ ~GroupAfter.joinTimer.initial \/ GroupBefore.joinTimer.initial
+  \/ GroupBefore.state \in {"Empty", "Dead"} /\ MembersAfter \ MembersBefore # {}
+  \/ FailsOver]_vars
+
+\* The time that is left on the join timer passes.
+JoinTimerEnds == (Timed => GroupBefore.joinTimer.left =< 1) /\ Passes
+
+\* KIP-134
+InitialDelayExtension == [][
+  \/ ~GroupBefore.joinTimer.initial \/ ~GroupAfter.joinTimer.initial
+  \/ GroupBefore.newMemberAdded \/ ~active \/ ~JoinTimerEnds
+  \/ FailsOver]_vars
+
+\* KIP-62
+JoinPhaseNotCutShort == [][
+  LET timer   == GroupBefore.joinTimer
+      ended   == Begins \/ GroupAfter.joinTimer = NoTimer
+      sends   == {a.memberId : a \in Admitted}
+      missing == {n \in MembersBefore \ Removed : ~Waits(GroupBefore, "JoinGroup", n)}
+  IN \/ timer = NoTimer \/ ~ended \/ ~Exists'
+     \/ /\ ~timer.initial /\ DOMAIN GroupAfter.pending = {}
+        /\ \A n \in missing : Successor(n) \in sends
+     \/ JoinTimerEnds \/ FailsOver]_vars
+
+\* KIP-62
+SyncAnsweredAtOnce == [][
+  LET synced(n) == Waits(GroupAfter, "SyncGroup", n)
+      stored    == \E i \in DOMAIN appends' : appends'[i].kind = "group"
+  IN \/ \A n \in MembersAfter : ~synced(n)
+     \/ GroupAfter.state = "CompletingRebalance" /\ (stored \/ ~synced(GroupAfter.leader))
+     \/ FailsOver]_vars
+
+\* KIP-62
+JoinAnsweredAtOnce == [][
+  LET stored == {appends'[i].memberId : i \in {j \in DOMAIN appends' : appends'[j].kind = "static"}}
+  IN \/ GroupAfter.state = "PreparingRebalance"
+     \/ \A n \in MembersAfter : Waits(GroupAfter, "JoinGroup", n) => n \in stored
+     \/ FailsOver]_vars
+
+\* KIP-394. Without time the limit is Forever.
+PendingIdLimit == [][
+  \/ ~Timed \/ ~active
+  \/ LET before == GroupBefore.pending
+         after  == GroupAfter.pending
+     IN \A n \in DOMAIN after :
+          IF n \notin DOMAIN before THEN after[n] =< SessionTicks
+          ELSE after[n] < before[n] \/ (after[n] = before[n] /\ ~Passes)
+  \/ FailsOver]_vars
+
+\* KAFKA-16371
+PendingCommitEnds == [][
+  LET place == GroupAfter.unstable
+  IN \/ IF place \in DOMAIN appends' THEN appends'[place].kind = "offsets" ELSE place = 0
+     \/ FailsOver]_vars
+
+\* The properties of the log. The partition is loaded, perhaps by a crash, which answers no request.
+Loads == serving' = "served" /\ (serving # "served" \/ (answers' = {} /\ Crash))
+TooLarge == IF log.group = NoRecord THEN FALSE
+            ELSE Cardinality(DOMAIN log.group.members) > maxSize'
+
+\* GMM:733. Not stated: that an offset which was acknowledged is in the log.
+OffsetsDurable == [][
+  /\ Logged /\ GroupAfter.offset # NoOffset => log'.offset # NoOffset
+  /\ Loads => GroupAfter.offset = log'.offset]_vars
+
+\* GM:129
+RestoredAsRecorded == [][
+  LET record   == log.group
+      known(m) == <<m.protocols, m.instance, m.assignment>>
+      all(ms)  == [n \in DOMAIN ms |-> known(ms[n])]
+      state    == IF DOMAIN record.members = {} THEN "Empty" ELSE "Stable"
+      restored ==
+        IF record = NoRecord THEN MembersAfter = {}
+        ELSE /\ <<GroupAfter.state, GroupAfter.protocolType, GroupAfter.protocolName,
+                  GroupAfter.leader>>
+                = <<state, record.protocolType, record.protocolName, record.leader>>
+             /\ all(GroupAfter.members) = all(record.members)
+  IN restored \/ TooLarge \/ ~Loads]_vars
+
+\* GC:901. Without time no session timer runs.
+RestoredSessions == [][
+  Timed /\ (\E n \in MembersAfter : GroupAfter.members[n].sessionLeft # SessionTicks) =>
+    ~Loads]_vars
+
+\* GM:139
+RestoredGeneration == [][
+  LET recorded == IF log.group = NoRecord THEN 0 ELSE log.group.generation
+  IN GroupAfter.generation # recorded => ~Loads]_vars
+
+\* GC:428. DelayedProduce:65 has an error that comes after the append of the leader.
+FailedAppendWithoutEffect == [][
+  LET ageless(l) ==
+        [l EXCEPT !.offset.left = 0, !.transaction.offset.left = 0,
+                  !.group = IF @ = NoRecord THEN @ ELSE [@ EXCEPT !.emptyLeft = Stopped]]
+      readable   == GroupAfter.offset # NoOffset /\ GroupAfter.offset.at # GroupBefore.offset.at
+      stable     == GroupAfter.state = "Stable" /\ GroupBefore.state # "Stable"
+      late       == failing = "REQUEST_TIMED_OUT" /\ LateErrors
+  IN failing # NoError /\ failing' = NoError =>
+       ~readable /\ ~stable /\ (late \/ ageless(log') = ageless(log))]_vars
+
+\* GC:869. Not stated: which other requests get a response, and that a crash answers none.
+UnloadAnswersRequests == [][
+  LET lost   == Exists /\ ~Exists' /\ (serving' # "served" \/ ~active')
+      due(api, n) == /\ Waits(group, api, n)
+                     /\ api = "JoinGroup" => group.state = "PreparingRebalance"
+      errors == {"NOT_COORDINATOR", "NOT_LEADER_OR_FOLLOWER"}
+  IN lost =>
+       \A n \in MembersBefore, api \in {"JoinGroup", "SyncGroup"} : due(api, n) =>
+         \E a \in answers' : a.to = Parked(api, n) /\ a.error \in errors]_vars
+
+\* KIP-389
+SizeOnLoad == [][
+  LET began == \/ GroupAfter.generation # log.group.generation
+               \/ GroupAfter.state = "PreparingRebalance"
+  IN log.group # NoRecord /\ (began # TooLarge) => ~Loads]_vars
+
+\* GC:856. A transaction marker is in the log nevertheless. Not stated: that no commit is accepted.
+UnavailableChangesNothing == [][
+  (~active \/ serving # "served") /\ Own # {} =>
+    /\ UNCHANGED <<group, holding, appends, serving, active, failing, committed, maxSize,
+                   forgottenJoin>>
+    /\ log' = log \/ \A a \in Own : DOMAIN a = Simple]_vars
+
+\* GC:180. A join phase of the new group may end at once, or fail half-way (KAFKA-6005).
+DeadIsFinal == [][
+  LET after == GroupAfter
+      ended == \/ after.state = "CompletingRebalance"
+               \/ after.state = "PreparingRebalance" /\ after.joinTimer = NoTimer
+  IN NoneBefore /\ Exists' =>
+       \/ MembersBefore = {} /\ after.generation = (IF ended THEN 1 ELSE 0)
+       \/ FailsOver]_vars
 
 =============================================================================

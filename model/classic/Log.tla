@@ -83,7 +83,7 @@ NewIdAnswer(to, g, entry) ==
   IN [CurrentGeneration(to, g, entry.newId) EXCEPT
         !.leader = IF entry.current THEN g.leader ELSE entry.leader,
         !.skips = leads,
-        !.members = IF leads THEN MemberList(g) ELSE NoEntries]
+        !.members = IF leads THEN ListedMembers(g) ELSE NoEntries]
 
 \* After an unload only the response is left.
 AnswerAfterUnload(s, entry) ==

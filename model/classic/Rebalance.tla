@@ -23,7 +23,7 @@ SelectProtocol(members) ==
   IN {name \in voted : \A other \in voted : votes(other) =< votes(name)}
 
 \* The members, each with its metadata for the chosen protocol.
-MemberList(g) == [n \in DOMAIN g.members |-> MetadataOf(g.members[n], g.protocolName)]
+ListedMembers(g) == [n \in DOMAIN g.members |-> MetadataOf(g.members[n], g.protocolName)]
 
 \* In Stable a leader does not get the list either: it does not assign again. GC:327
 CurrentGeneration(to, g, n) ==
@@ -31,7 +31,7 @@ CurrentGeneration(to, g, n) ==
      !.generation = g.generation, !.leader = g.leader,
      !.protocolType = g.protocolType, !.protocolName = g.protocolName,
      !.members = IF n = g.leader /\ g.state = "CompletingRebalance"
-                 THEN MemberList(g) ELSE NoEntries]
+                 THEN ListedMembers(g) ELSE NoEntries]
 
 \* If the leader is dropped, any other member may become the leader. GM:259
 DropMembers(s, names) ==

@@ -141,7 +141,7 @@ Fetched(s, r) ==
       rule == FetchRule(s.group, TRUE)
   IN IF r.requireStable
      THEN {AnswerWhenCommitted(Apply(s, rule), "OffsetFetch", FetchAnswer(s.group, TRUE))}
-     ELSE ReadCommitted(s, read)
+     ELSE ReadsCommitted(s, read)
 
 NotDescribed(error) ==
   [to |-> This, error |-> error, state |-> "", protocolType |-> "", protocolName |-> "",
@@ -202,7 +202,7 @@ Listed(before, r) ==
 
 ReadList(s, r) ==
   LET listed(t) == Listed(t, r)
-  IN ReadCommitted(s, listed)
+  IN ReadsCommitted(s, listed)
 
 \* The pending ids are removed too. GMM:834
 Deleted(s) == [NoteRemoved(Apply(s, "group/deleted")) EXCEPT !.group = NoGroup]

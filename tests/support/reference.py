@@ -21,6 +21,7 @@ from groupcheck.properties.temporal.known_violations import KNOWN_VIOLATIONS
 from groupcheck.properties.temporal.property import Property
 from groupcheck.reports import cluster_pictures, rules
 from groupcheck.reports.record_file import schema
+from support import tla
 from support.marked_tests import ROOT, differences_page, kafka_tests_page
 
 DOCS: Final = ROOT / "docs"
@@ -61,12 +62,14 @@ comes with a shortest trace. The properties from `offsets-durable` on are about 
 group that is lost and loaded from it. On a step in which the coordinator crashes, or the partition
 is loaded or unloaded, they are the only action properties that are checked.
 
-The first {{invariants}} are the invariants. `ConsumerGroup.tla` states them too, without the
-operators of its rules. TLC checks in each model instance those that the version keeps. Where a
-version breaks one, TLC finds a shortest violation with as many steps as groupcheck.
+The first {{invariants}} are the invariants. `ConsumerGroup.tla` states them too, and {{actions}}
+of the {{of}} action properties, without the operators of its rules. The request of a step is no
+variable there, so {{partly}} of them are stated in part: comments say what is left out. TLC checks
+in each model instance those that the version keeps. Where a version breaks one, TLC finds a
+shortest violation with as many steps as groupcheck.
 
-| property | promise | source |
-| --- | --- | --- |
+| property | promise | source | TLC checks it |
+| --- | --- | --- | --- |
 {{safety}}
 
 ## Liveness
@@ -74,7 +77,9 @@ version breaks one, TLC finds a shortest violation with as many steps as groupch
 Something happens eventually. These properties are checked on the strongly connected components of
 instances with timers, under fairness: time passes again and again, every held append is released
 eventually, and the coordinator crashes finitely often. Clients may do anything or nothing, forever.
-A violation comes with a lasso: a path, and a cycle in which time passes.
+A violation comes with a lasso: a path, and a cycle in which time passes. Only groupcheck checks
+them: TLC may miss a violation of liveness where states are the same under a VIEW, as they are here
+([tlaplus#59](https://github.com/tlaplus/tlaplus/issues/59)).
 
 | property | promise | source |
 | --- | --- | --- |
@@ -231,15 +236,28 @@ def _contract(docstring: str) -> str:
 
 def properties() -> str:
     """Every property, and every known violation of one."""
-    rows = "\n".join(_property(each) for each in safety.PROPERTIES)
+    rows = "\n".join(f"{_property(each)} {_by_tlc(each)} |" for each in safety.PROPERTIES)
     temporal = "\n".join(_property(each) for each in liveness.PROPERTIES)
     known = "\n".join(
         f"| {', '.join(f'`{name}`' for name in each.properties)} | {each.words} | {each.issue} "
         f"| {'<br>'.join(f'{name}: {line}' for name, line in each.sources.items())} |"
         for each in KNOWN_VIOLATIONS
     )
-    invariants = len(safety.INVARIANTS)
-    return PROPERTIES.format(safety=rows, liveness=temporal, known=known, invariants=invariants)
+    invariants, stated = len(safety.INVARIANTS), len(tla.NAMES)
+    return PROPERTIES.format(
+        safety=rows,
+        liveness=temporal,
+        known=known,
+        invariants=invariants,
+        actions=stated - invariants,
+        of=len(safety.PROPERTIES) - invariants,
+        partly=len(tla.PARTLY),
+    )
+
+
+def _by_tlc(prop: Property) -> str:
+    names = [name for name, each in tla.NAMES.items() if each is prop]
+    return "" if not names else "in part" if tla.PARTLY.issuperset(names) else "yes"
 
 
 def _property(prop: Property) -> str:
