@@ -2346,20 +2346,21 @@ StateTransitions == [][
 
 \* GM:534. The end of a join phase shows in the state, or in responses of the next generation.
 Generation == [][
-  LET before == IF NoneBefore THEN 0 ELSE group.generation
-      from   == IF NoneBefore THEN "Empty" ELSE group.state
-      to     == GroupAfter.state
-      \* In one step a join phase can end, and the next rebalance begin.
-      again  == from = "PreparingRebalance" /\ to = from /\ Begins
-      ended  == IF to = "CompletingRebalance" THEN from # to \/ Begins
-                ELSE again \/ (to = "Empty" /\ from # "Empty")
+  LET before  == IF NoneBefore THEN 0 ELSE group.generation
+      from    == IF NoneBefore THEN "Empty" ELSE group.state
+      to      == GroupAfter.state
+      \* In the same step the next rebalance can begin, and can end without members.
+      empties == to = "Empty" /\ from # "Empty"
+      begins  == Begins /\ (empties \/ to = "CompletingRebalance" \/ from = "PreparingRebalance")
+      begun   == begins \/ (to = "CompletingRebalance" /\ from # to)
+      ends    == (IF begun THEN 1 ELSE 0) + (IF empties THEN 1 ELSE 0)
       \* Where a join phase fails half-way, it has no timer any more. KAFKA-6005
-      fails  == to = "PreparingRebalance" /\ GroupAfter.joinTimer = NoTimer
+      fails   == to = "PreparingRebalance" /\ GroupAfter.joinTimer = NoTimer
   IN \/ IF ~Exists' \/ to = "Dead" THEN GroupAfter.generation = 0
         ELSE /\ GroupAfter.generation \in
-                  (IF fails THEN {before} ELSE {}) \cup
-                  {IF ended \/ fails THEN Min(before + 1, Generations) ELSE before}
-             /\ \A a \in Admitted : a.generation = IF ended THEN before + 1 ELSE before
+                  {Min(before + ends, Generations)} \cup
+                  (IF fails THEN {Min(before + 1, Generations)} ELSE {})
+             /\ \A a \in Admitted : a.generation = IF begun THEN before + 1 ELSE before
      \/ FailsOver]_vars
 
 \* GC:1237
