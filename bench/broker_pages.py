@@ -225,10 +225,9 @@ rules that differ. `explore` and `verify builtin` do not accept these versions. 
 API versions of 2.7, and from 3.2 on also JoinGroup 8 and 9 and LeaveGroup 5. groupcheck sends no
 newer versions of other APIs.
 
-These profiles do not have the following differences, because the runs above do not show them: which
-offsets expire (KAFKA-13636), groups larger than `group.max.size` before 2.6 (KAFKA-9885), appends
-that fail, and what 2.4 and 2.5 do after a static member rejoins without the protocol of its group
-(KAFKA-10284: Kafka fails).
+These profiles do not have the following differences, because the runs above do not show them:
+groups larger than `group.max.size` before 2.6 (KAFKA-9885), appends that fail, and what 2.4 and 2.5
+do after a static member rejoins without the protocol of its group (KAFKA-10284: Kafka fails).
 
 """
 

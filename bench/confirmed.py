@@ -1,10 +1,14 @@
-"""Which rules a broker confirms: `python bench/confirmed.py [PORT...] [-v] [--write]`.
+"""Which rules a broker confirms: `python bench/confirmed.py [PORT...] [-v] [--record] [--write]`.
 
 An edit drops a rule, a guard or an effect of the model (`model/classic/edits.py`). If the edited
 model does not allow a recorded test of a broker (`tests/recorded`), the test confirms what the edit
-drops. Prints a table by API and broker; `-v` lists what no test confirms. `--write` stores the
-result in `reports/confirmed.tsv`, which `groupcheck rules` and docs/rules.md read. All four brokers
-take two minutes on two cores.
+drops. If none does, a plan is made (`planned_tests.py`): a shortest sequence of requests and times
+that shows the edit on one broker. An edit without a plan is hidden from clients.
+
+Prints a table by API and broker, with the number of confirmed parts, of those that clients can see,
+and of all; `-v` lists what no test confirms. `--record` plays the plans on brokers, and adds the
+tests that confirm something to the recorded ones. `--write` stores the result in
+`reports/confirmed.tsv`, which `groupcheck rules` and docs/rules.md read.
 
 An edit is tried on each step of the recorded tests, from the states that the model allows there.
 The edited model checks a test in full only if one of its steps has other outcomes, and 50 tests at
@@ -21,7 +25,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
+
+from planned_tests import Plan, plan_of, played, spaces
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.edits import edits_of
@@ -31,10 +39,14 @@ from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine.edits import DropEffect, DropGuard, DropRule, Edit, about, rules_beside
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import ObservedTest
-from groupcheck.properties.histories.recorded_tests import load
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.histories.recorded_tests import dump, load
+from groupcheck.properties.histories.recording_file import opened
 from groupcheck.properties.oracle import Oracle
 from groupcheck.reports.confirmed import Confirmed, confirmed, total, write
+from groupcheck.reports.finding_text import text_of
 from groupcheck.reports.rules import by_area
+from support.product import UndecidedError
 
 FOLDER: Final = Path(__file__).parents[1] / "tests" / "recorded"
 MOST_TESTS: Final = 50  # that an edited model checks in full
@@ -68,6 +80,7 @@ class Recorded:
 
     def __init__(self, path: Path) -> None:
         recorded = list(load(path))
+        self.path = path
         self.port, self.profile = recorded[0].port, recorded[0].profile
         self.tests = [each.test for each in recorded]
         self.steps: dict[tuple[Config, Coordinator, Input], Taken] = {}
@@ -111,34 +124,64 @@ def _differ(some: list[Outcome], others: list[Outcome]) -> bool:
     return {each[:2] for each in some} != {each[:2] for each in others}
 
 
-class Found(NamedTuple):
-    """For a broker: its version, the parts of each rule, and the edits that no test contradicts."""
+class Part(NamedTuple):
+    """A part of the rules: the edit that drops it, and whether a recorded test confirms it.
 
-    port: str
-    version: str
-    rules: dict[str, Confirmed]
-    unconfirmed: list[str]
+    If none does, `plan` shows it, unless it is hidden from clients.
+    """
 
-
-def drops(profile: Profile) -> list[Edit]:
-    """The edits of a version that drop a rule, a guard or an effect."""
-    return [edit for edit in edits_of(profile) if isinstance(edit, DROPS)]
+    edit: Edit
+    confirmed: bool
+    plan: Plan | None = None
+    is_hidden: bool = False
 
 
-def found_in(path: Path) -> Found:
-    """The rules that the recorded tests of a broker confirm."""
-    recorded = Recorded(path)
+def parts_of(recorded: Recorded) -> list[Part]:
+    """The parts of the rules of a version: each rule, guard and effect."""
     profile = recorded.profile
-    each = {edit: Confirmed(int(recorded.confirms(edit)), 1) for edit in drops(profile)}
+    _shared["recorded"], _shared["spaces"] = recorded, spaces(recorded.port, profile)
+    edits = [edit for edit in edits_of(profile) if isinstance(edit, DROPS)]
+    with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
+        return pool.map(_part, edits, chunksize=4)
+
+
+_shared: dict[str, Any] = {}  # which the processes inherit
+
+
+def _part(edit: Edit) -> Part:
+    if _shared["recorded"].confirms(edit):
+        return Part(edit, confirmed=True)
+    try:
+        plan = plan_of(edit, _shared["spaces"])
+    except UndecidedError:
+        return Part(edit, confirmed=False)
+    return Part(edit, confirmed=False, plan=plan, is_hidden=plan is None)
+
+
+def record(recorded: Recorded, parts: Sequence[Part]) -> list[Part]:
+    """Play the plans, and add the tests that confirm a part; returns the parts with these tests."""
+    plans = {part.edit: part.plan for part in parts if part.plan is not None}
+    found = list(played(recorded.port, _shared["spaces"], plans, differs))
+    with opened(recorded.path, "rb") as file:
+        before = file.read()
+    with opened(recorded.path, "wb") as file:
+        file.write(before + "".join(dump(each.test, each.names) for each in found).encode())
+    now = {edit for each in found for edit in each.rejects}
+    return [part._replace(confirmed=part.confirmed or part.edit in now) for part in parts]
+
+
+def differs(finding: Finding) -> None:
+    """Print how a broker differs from the model."""
+    sys.stderr.write(text_of(finding))
+
+
+def by_rule(parts: Sequence[Part]) -> dict[str, Confirmed]:
+    """The sums of each rule."""
     rules: dict[str, list[Confirmed]] = defaultdict(list)
-    for edit, one in each.items():
-        rules[about(edit)].append(one)
-    return Found(
-        recorded.port,
-        profile.name,
-        {rule: total(parts) for rule, parts in rules.items()},
-        [str(edit) for edit, one in each.items() if not one.parts],
-    )
+    for part in parts:
+        one = Confirmed(int(part.confirmed), int(not part.is_hidden), 1)
+        rules[about(part.edit)].append(one)
+    return {rule: total(each) for rule, each in rules.items()}
 
 
 def main() -> int:
@@ -148,19 +191,28 @@ def main() -> int:
     )
     options.add_argument("ports", metavar="PORT", nargs="*")
     options.add_argument("-v", "--verbose", action="store_true")
+    options.add_argument("--record", action="store_true", help="play the plans on brokers")
     options.add_argument("--write", action="store_true", help="store the result")
     given = options.parse_args()
     names = [f"{port.replace(':', '-')}.jsonl.xz" for port in given.ports]
     paths = [FOLDER / name for name in names] or sorted(FOLDER.iterdir())
-    with multiprocessing.get_context("spawn").Pool(os.cpu_count()) as pool:
-        every = pool.map(found_in, paths, chunksize=1)
-    for found in every:
-        for edit in found.unconfirmed if given.verbose else ():
-            sys.stdout.write(f"{found.port}: no test contradicts: {edit}\n")
-    new = {(one.version, rule): parts for one in every for rule, parts in one.rules.items()}
-    sys.stdout.write(table([found.port for found in every], by_area(new)))
+    new: dict[tuple[str, str], Confirmed] = {}
+    ports = []
+    for path in paths:
+        recorded = Recorded(path)
+        ports.append(recorded.port)
+        parts = parts_of(recorded)
+        if given.record:
+            parts = record(recorded, parts)
+        for part in parts if given.verbose else ():
+            if not part.confirmed:
+                hidden = " (hidden)" if part.is_hidden else ""
+                sys.stdout.write(f"{recorded.port}: no test contradicts: {part.edit}{hidden}\n")
+        version = recorded.profile.name
+        new |= {(version, rule): sums for rule, sums in by_rule(parts).items()}
+    sys.stdout.write(table(ports, by_area(new)))
     if given.write:
-        versions = {found.version for found in every}
+        versions = {version for version, _ in new}
         kept = {at: parts for at, parts in confirmed().items() if at[0] not in versions}
         write(kept | new)
     return 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -46,7 +46,7 @@ def record(
     finally:
         source.stop()
     tests = steps = 0
-    every = list(_conforming(load(raw), differs))
+    every = list(conforming(load(raw), differs))
     kept = min(len(every), MOST_TESTS)
     with opened(path, "wb") as file:
         for recorded in (every[number * len(every) // kept] for number in range(kept)):
@@ -56,8 +56,8 @@ def record(
     return tests, steps
 
 
-def _conforming(
-    tests: Iterator[RecordedTest], differs: Callable[[Finding], None]
+def conforming(
+    tests: Iterable[RecordedTest], differs: Callable[[Finding], None]
 ) -> Iterator[RecordedTest]:
     """The conforming tests, each with the lowest tolerance with which it conforms."""
     for recorded in tests:

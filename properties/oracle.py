@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import NamedTuple
 
-from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.config import CLEANUP_INTERVAL, RETENTION, Config
 from groupcheck.model.classic.instances.inputs import GROUP_ID
 from groupcheck.model.classic.state import Advance, Coordinator, Group, Log
 from groupcheck.model.classic.step import Outcome, Profile
@@ -86,10 +86,12 @@ class Oracle(engine.Oracle[Outcome]):
         successors_of: Callable[[Profile, Config], Successors] | None = None,
     ) -> None:
         self.profile = profile
-        retention = {"offsets.retention.minutes": profile.config.offsets_retention_minutes}
+        retention = {RETENTION: profile.config.offsets_retention_minutes}
         late_ms, early_ms = tolerances[:2] if tolerances else (0, 0)
         self.config = Config.of({**retention, **broker})._replace(
-            timer_late_ms=late_ms, timer_early_ms=min(late_ms, early_ms), keeps_ages=not late_ms
+            timer_late_ms=late_ms,
+            timer_early_ms=min(late_ms, early_ms),
+            keeps_ages=not late_ms or CLEANUP_INTERVAL in broker,
         )
         self._known = successors_of and successors_of(profile, self.config)
         super().__init__(Coordinator(log=Log()), self._successors)

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
+from groupcheck.model.classic.config import CLEANUP_INTERVAL
 from groupcheck.model.classic.instances.instance import DELAY, real_clock_instances
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.explored import virtual
@@ -145,7 +146,8 @@ def broker_of(run: Verification) -> Mapping[str, int]:
     """The settings of a broker on a real clock.
 
     Raises:
-        PortUnavailableError: its initial delay is too long.
+        PortUnavailableError: its initial delay is too long, or its offsets expire during a test
+            and the schedule does not wait for that.
     """
     broker = run.source.broker_settings()
     delay_ms = broker.values.get(DELAY, 0)
@@ -153,6 +155,12 @@ def broker_of(run: Verification) -> Mapping[str, int]:
         msg = (
             f"{run.source.spec} cannot be verified: its {DELAY} is {delay_ms}, and every test"
             f" would wait for it; {LONGEST_DELAY_MS} is the most"
+        )
+        raise PortUnavailableError(msg)
+    if CLEANUP_INTERVAL in broker.values and run.settings.stage != "timed tours":
+        msg = (
+            f"{run.source.spec} cannot be verified so: with {CLEANUP_INTERVAL} offsets expire"
+            " during a test, which only timed tours wait for (--sequences N --stage timed-tours)"
         )
         raise PortUnavailableError(msg)
     run.result.assumed_defaults = broker.assumed()

@@ -9,19 +9,25 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 FILE: Final = Path(__file__).with_name("confirmed.tsv")
-HEAD: Final = ("version", "rule", "confirmed", "of")
+HEAD: Final = ("version", "rule", "confirmed", "visible", "of")
 
 
 class Confirmed(NamedTuple):
-    """How many parts of a rule or a procedure are confirmed: itself, its guards, its effects."""
+    """How many parts of a rule or a procedure are confirmed: itself, its guards, its effects.
+
+    `visible` are those that requests and passing time show on one broker; `of` are all.
+    """
 
     parts: int
+    visible: int
     of: int
 
     def __str__(self) -> str:
-        return f"{self.parts} of {self.of}" if self.of else "-"
+        hidden = f", {self.of - self.visible} hidden" if self.of > self.visible else ""
+        return f"{self.parts} of {self.visible}{hidden}" if self.of else "-"
 
 
+NONE: Final = Confirmed(0, 0, 0)
 Parts = Mapping[tuple[str, str], Confirmed]
 
 
@@ -31,7 +37,7 @@ def confirmed() -> Parts:
     with FILE.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file, delimiter="\t")
         return {
-            (row["version"], row["rule"]): Confirmed(int(row["confirmed"]), int(row["of"]))
+            (row["version"], row["rule"]): Confirmed(*(int(row[name]) for name in HEAD[2:]))
             for row in rows
         }
 
@@ -47,4 +53,4 @@ def write(parts: Parts) -> None:
 def total(found: Iterable[Confirmed]) -> Confirmed:
     """The sum."""
     every = [*found]
-    return Confirmed(sum(each.parts for each in every), sum(each.of for each in every))
+    return Confirmed(*(sum(numbers) for numbers in zip(*every, strict=True))) if every else NONE

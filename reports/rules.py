@@ -294,10 +294,11 @@ supports the [minor versions](kafka-versions.md#the-profiles), such as 3.9, whic
 A behaviour that no version has is one of other implementations: [deviations](deviations.md) are
 edits of these tables.
 
-*confirmed 3 of 4* counts the parts of a rule: the rule itself, its guards and its effects. A part
-is confirmed if the model without it would not allow one of the [recorded
-tests](long-runs.md#recorded-tests) of a broker of that version. 0.10.0 has no such recordings. The
-[last section](#confirmed-on-brokers) has the sums.
+*confirmed 3 of 4, 1 hidden* counts the parts of a rule: the rule itself, its guards and its
+effects. A part is confirmed if the model without it would not allow one of the [recorded
+tests](long-runs.md#recorded-tests) of a broker of that version. It is hidden if no sequence of
+requests and times shows it on one broker. 0.10.0 has no such recordings. The [last
+section](#confirmed-on-brokers) has the sums.
 
 The PlusCal text has the same ids, and TLC applies the same rules in the same states. The command
 `PYTHONPATH=tests python tests/support/reference.py` generates this page from the model.
@@ -306,9 +307,10 @@ The PlusCal text has the same ids, and TLC applies the same rules in the same st
 CONFIRMED: Final = """\
 ## Confirmed on brokers
 
-The table counts the confirmed parts of the rules. `python bench/confirmed.py -v` lists the others.
-Most of them are about faults that a client cannot cause, such as failed appends, and about passing
-time.
+The table counts the confirmed parts of the rules, and the hidden ones: those that no sequence of
+requests and times shows on one broker. Most of these are about appends that fail, and about a
+coordinator that moves to another broker. `python bench/confirmed.py -v` lists the parts that are
+not confirmed.
 """
 
 

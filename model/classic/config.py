@@ -13,8 +13,11 @@ BROKER_SETTINGS: Final = (
     "offset.metadata.max.bytes",
     "group.max.size",
 )
-# All settings that the rules read. On a running broker no offset expires during a test.
-SETTINGS: Final = (*BROKER_SETTINGS, "offsets.retention.minutes")
+# With both, offsets expire while a running broker is tested. Otherwise none does.
+RETENTION: Final = "offsets.retention.minutes"
+CLEANUP_INTERVAL: Final = "offsets.retention.check.interval.ms"
+EXPIRY_SETTINGS: Final = (RETENTION, CLEANUP_INTERVAL)
+SETTINGS: Final = (*BROKER_SETTINGS, *EXPIRY_SETTINGS)
 
 
 class Config(NamedTuple):
@@ -24,6 +27,7 @@ class Config(NamedTuple):
     2.7 (GroupCoordinator.NewMemberJoinTimeoutMs). Some fields are not settings of a broker. The
     `timer_` fields are the tolerances of timers on a real clock; both are 0 in virtual time.
     `keeps_ages` is whether states have the ages of offsets, which only a cleanup reads.
+    The interval of cleanups is for tests of running brokers; no rule reads it.
     `shares_partition` is whether other groups, which the model does not have, write to the group's
     partition.
     """
@@ -37,6 +41,7 @@ class Config(NamedTuple):
     timer_late_ms: int = 0
     group_max_size: int = 2**31 - 1
     offsets_retention_minutes: int = 10_080
+    offsets_retention_check_interval_ms: int = 600_000
     keeps_ages: bool = False
     shares_partition: bool = False
 

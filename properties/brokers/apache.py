@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 from typing import Final, NamedTuple
 
+from groupcheck.model.classic.config import EXPIRY_SETTINGS
 from groupcheck.properties.brokers import java
 from groupcheck.properties.brokers.definition import (
     SETTINGS,
@@ -108,6 +109,7 @@ def definitions() -> list[BrokerDefinition]:
             prepare=partial(java.jars, each.kafka, each.scala),
             launch=partial(_launch, each),
             settings={k: v for k, v in SETTINGS.items() if k not in each.lacks},
+            optional=EXPIRY_SETTINGS,
             # Brokers report their settings from 0.11 on.
             unreported=SETTINGS if each.lacks else {},
         )

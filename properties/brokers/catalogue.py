@@ -10,6 +10,7 @@ from queue import Empty, Queue
 from threading import Event, Lock
 from typing import Final
 
+from groupcheck.model.classic.config import EXPIRY_SETTINGS
 from groupcheck.properties.brokers import apache, kfake, mokapi, tansu
 from groupcheck.properties.brokers.definition import (
     Address,
@@ -184,6 +185,7 @@ def _served() -> list[BrokerDefinition]:
             missing=partial(no_package, *SERVE, extra="serve"),
             prepare=lambda _: None,
             launch=partial(_launch, profile),
+            optional=EXPIRY_SETTINGS,
         )
         for name, profile in (("serve", "2.7"), ("serve:4.1", "4.1"))
     ]

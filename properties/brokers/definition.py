@@ -59,8 +59,8 @@ class BrokerDefinition(NamedTuple):
     requirements, `missing` returns the first that this machine lacks. `prepare` downloads or builds
     it, and may report that; `launch` starts it with settings and returns its address once it
     listens. `settings` are those that can be set, with the values that groupcheck uses;
-    `unreported` has the values of settings that the broker does not report; `null_as_empty` is for
-    its ports (`WirePort`).
+    `optional` are further ones that the user may give; `unreported` has the values of settings that
+    the broker does not report; `null_as_empty` is for its ports (`WirePort`).
     """
 
     name: str
@@ -71,6 +71,7 @@ class BrokerDefinition(NamedTuple):
     prepare: Callable[[Report], object]
     launch: Callable[[Supervised, Mapping[str, int], Event], Address]
     settings: Mapping[str, int] = SETTINGS
+    optional: tuple[str, ...] = ()
     unreported: Mapping[str, int] = MappingProxyType({})
     null_as_empty: bool = False
 

@@ -1,5 +1,7 @@
 """The instances of timed tours: sessions, rebalances and pending member ids end during a test.
 
+On a broker with a known interval of cleanups, also the retention time of offsets.
+
 A *tick* is how long a tour waits at once. Timeouts are one or two ticks and a half, so that a timer
 is due half a tick before a wait ends: it has fired by then although it may be late, and it has not
 fired before although requests take time.
@@ -8,42 +10,72 @@ fired before although requests take time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import filterfalse
 from types import MappingProxyType
 from typing import Any, Final
 
-from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.config import CLEANUP_INTERVAL, Config
 from groupcheck.model.classic.exploring.canonical import CanonicalForm
 from groupcheck.model.classic.instances.inputs import Feature
 from groupcheck.model.classic.instances.instance import DELAY, Instance
 from groupcheck.model.classic.instances.real_time import AtOnce
-from groupcheck.model.classic.state import Advance, Coordinator
+from groupcheck.model.classic.state import Advance, Cleanup, Coordinator
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input
+from groupcheck.model.vocabulary import Request
 
 # Half of a tick, in milliseconds: longer than timers are late, and a divisor of the five minutes
 # that a new member has.
 HALVES_MS: Final = (1_500, 2_000, 3_000, 5_000)
 SESSION_HALVES, REBALANCE_HALVES = 3, 5
+RETENTION_QUARTERS: Final = 6
 
 
 class Ticking(AtOnce):
-    """An instance in which time passes in ticks; its `tick_ms` is half of one.
+    """An instance in which time passes in ticks of several `tick_ms`.
 
-    Timers are rounded up to halves: what requests have taken since they started is left out.
+    Timers are rounded up to `tick_ms`: what requests have taken since they started is left out.
     """
 
     __slots__ = ()
+    IN_A_TICK = 2
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
         """The requests, and a tick."""
-        half = Advance(self.tick_ms)
-        return (
-            Advance(2 * self.tick_ms) if given == half else given for given in super().inputs(state)
-        )
+        tick = Advance(self.IN_A_TICK * self.tick_ms)
+        for given in super().inputs(state):
+            yield tick if isinstance(given, Advance) and given.ms == self.tick_ms else given
 
     def canonical(self, state: Coordinator) -> CanonicalForm:
         """The canonical form of a state whose timers are rounded."""
-        return super().canonical(_rounded(state, self.tick_ms))
+        return super().canonical(self.rounded(state))
+
+    def rounded(self, state: Coordinator) -> Coordinator:
+        """The state with the time left of each timer rounded up."""
+        return _rounded(state, self.tick_ms)
+
+
+class Cleaning(Ticking):
+    """An instance in which a cleanup comes as soon as it has an effect, before any request.
+
+    Cleanups of the broker are frequent, so that a test can wait for one; the others change nothing.
+    A session ends in the first quarter of a tick, before any retention time: the cleanup after the
+    tick finds what the first one in it found. A commit with a time of its own (version 1) would
+    expire in the first quarter, too, and is left out.
+    """
+
+    __slots__ = ()
+    IN_A_TICK = 4
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """The requests and a tick, or a cleanup if there is something to remove."""
+        if any(outcome.coordinator != state for outcome in self.successors(state, Cleanup())):
+            return iter((Cleanup(),))
+        return filterfalse(_has_an_age, super().inputs(state))
+
+
+def _has_an_age(given: Input) -> bool:
+    return isinstance(given, Request) and (given.api, given.api_version) == ("OffsetCommit", 1)
 
 
 def _rounded(state: Coordinator, unit_ms: int) -> Coordinator:
@@ -75,6 +107,8 @@ def timed_instances(
     There is none if the broker has an initial delay, or allows no session of these lengths.
     """
     config = Config.of(broker)
+    if CLEANUP_INTERVAL in broker:
+        return _expiring(profile, broker)
     least, most = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
     half_ms = next((ms for ms in HALVES_MS if least <= SESSION_HALVES * ms <= most), None)
     if half_ms is None or config.group_initial_rebalance_delay_ms:
@@ -89,3 +123,19 @@ def timed_instances(
     # With two members there are tens of thousands of transitions, and a tick takes seconds.
     static = timers._replace(members=1, features=timers.features | {Feature.STATIC_MEMBERS})
     return {"timers": timers, "timers-static": static}
+
+
+def _expiring(profile: Profile, broker: Mapping[str, int]) -> dict[str, Instance]:
+    """The instances in which offsets expire, after a tick and a half."""
+    config = Config.of(broker)
+    quarter_ms = config.offsets_retention_minutes * 60_000 // RETENTION_QUARTERS
+    least, most = config.group_min_session_timeout_ms, config.group_max_session_timeout_ms
+    if config.group_initial_rebalance_delay_ms or not least <= quarter_ms <= most:
+        return {}
+    settings = MappingProxyType({name: value for name, value in broker.items() if name != DELAY})
+    features = frozenset({Feature.TIME, Feature.EXPIRY})
+    expiry = Cleaning(profile, 1, features, quarter_ms, 1, 1, 0, settings)
+    if "TxnOffsetCommit" not in profile.max_versions:
+        return {"expiry": expiry}
+    transactions = expiry._replace(features=features | {Feature.TRANSACTIONS})
+    return {"expiry": expiry, "expiry-transactions": transactions}

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from groupcheck.model.classic.config import BROKER_SETTINGS, Config
+from groupcheck.model.classic.config import BROKER_SETTINGS, SETTINGS, Config
 from groupcheck.properties.ports.port import PortUnavailableError
 
 MAX_VALUE = 2**31 - 1  # all of them are Kafka ints
@@ -65,8 +65,8 @@ def parse_settings(query: str) -> dict[str, int]:
     """
     given: dict[str, int] = {}
     for name, value in parse_qsl(query, keep_blank_values=True):
-        if name not in BROKER_SETTINGS:
-            msg = f"unknown broker setting {name!r}; known: {', '.join(BROKER_SETTINGS)}"
+        if name not in SETTINGS:
+            msg = f"unknown broker setting {name!r}; known: {', '.join(SETTINGS)}"
             raise ValueError(msg)
         number = as_number(value)
         if number is None:

@@ -215,12 +215,14 @@ def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
         return None
     with _naming(spec):
         given = parse_settings(query)
-    if unknown := next((name for name in given if name not in definition.settings), None):
+    known = {*definition.settings, *definition.optional}
+    if unknown := next((name for name in given if name not in known), None):
         msg = f"{spec!r}: {definition.title} has no setting {unknown}"
         raise UnknownPortError(msg)
     brokers = Brokers(definition, given)
     shared = brokers.shared
-    unreported = {k: given.get(k, v) for k, v in definition.unreported.items()}
+    optional = {name: given[name] for name in definition.optional if name in given}
+    unreported = {k: given.get(k, v) for k, v in definition.unreported.items()} | optional
     options: dict[str, Any] = {"settings": unreported, "null_as_empty": definition.null_as_empty}
     source = _wire_source(
         spec,

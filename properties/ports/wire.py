@@ -15,6 +15,7 @@ from time import monotonic
 from types import MappingProxyType
 from typing import Final
 
+from groupcheck.model.classic.config import CLEANUP_INTERVAL
 from groupcheck.model.classic.instances.inputs import TOPIC
 from groupcheck.model.vocabulary import (
     EndTxnRequest,
@@ -208,8 +209,14 @@ class WirePort:
         return self._observe(responses, expected)
 
     def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
-        """Report every fault as unsupported."""
-        del expected
+        """Wait for a cleanup if its interval is known; report every other fault as unsupported.
+
+        Raises:
+            PortFailedError: as for `request`.
+        """
+        interval_ms = self._given.settings.get(CLEANUP_INTERVAL)
+        if fault.name == "cleanup" and interval_ms is not None:
+            return self.advance(interval_ms + self.tolerances.late_ms, expected)
         return Observation(unsupported=fault.name)
 
     def close(self) -> None:

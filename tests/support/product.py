@@ -18,10 +18,18 @@ from groupcheck.model.classic.instances.instance import Instance
 from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.classic.step import Outcome, Profile
 from groupcheck.model.classic.transition import Input, successors
-from groupcheck.model.engine.edits import ChangeAnswer, DropEffect, DropRule, Edit, Exchange
+from groupcheck.model.engine.edits import (
+    ChangeAnswer,
+    DropEffect,
+    DropRule,
+    Edit,
+    Exchange,
+    rules_beside,
+)
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import API_OF, Request, Response
 from groupcheck.properties.compare import normal
+from groupcheck.properties.long_runs.timers import Ticking
 
 MOST_PAIRS: Final = 2_000  # of different states
 _SYMBOL: Final = re.compile(r"[mpr#]\d+")
@@ -44,11 +52,35 @@ class Move(NamedTuple):
     targets: tuple[int, ...] | None = None
 
 
+class Planned(NamedTuple):
+    """A step of a sequence: a state in which Kafka may be, and an input in the names there."""
+
+    state: Coordinator
+    given: Input
+
+
 class Known(NamedTuple):
     """An explored instance, with the moves of each state."""
 
     space: StateSpace
     moves: tuple[tuple[Move, ...], ...]
+    rules: frozenset[str]  # that the moves apply
+
+    def may_show(self, edit: Edit) -> bool:
+        """Whether an edit changes the outcomes of a move."""
+        profile = self.instance.profile
+        only = only_with(profile, edit)
+        rules = rules_beside(edit, profile.version) if only is None else {only}
+        if rules and rules.isdisjoint(self.rules):
+            return False
+        edited, config = profile.edited(edit), self.instance.config
+        return any(
+            {each[:2] for each in move.outcomes}
+            != {each[:2] for each in successors(node, move.given, edited, config)}
+            for node, moves in zip(self.space.nodes, self.moves, strict=True)
+            for move in moves
+            if not rules or not rules.isdisjoint(move.rules)
+        )
 
     @property
     def instance(self) -> Instance:
@@ -60,9 +92,9 @@ class Known(NamedTuple):
 def known(space: StateSpace) -> Known:
     """The data of an instance that a product needs for any edit."""
     inputs = space.instance.inputs
-    return Known(
-        space, tuple(tuple(_move(space, node, g) for g in inputs(node)) for node in space.nodes)
-    )
+    moves = tuple(tuple(_move(space, node, g) for g in inputs(node)) for node in space.nodes)
+    rules = frozenset(rule for some in moves for move in some for rule in move.rules)
+    return Known(space, moves, rules)
 
 
 def _move(space: StateSpace, node: Coordinator, given: Input) -> Move:
@@ -106,28 +138,45 @@ class _Pair(NamedTuple):
 class Product:
     """The search through the product of one instance and the same with an `edited` profile.
 
-    `only_with` is the rule without which a step is as before the edit, if there is one.
+    `only_with` is the rule without which a step is as before the edit, if there is one. The search
+    ends undecided after `most_pairs` of different states.
     """
 
-    def __init__(self, given: Known, edited: Profile, only_with: str | None = None) -> None:
+    def __init__(
+        self,
+        given: Known,
+        edited: Profile,
+        only_with: str | None = None,
+        most_pairs: int = MOST_PAIRS,
+    ) -> None:
         self._known = given
         self._instance: Instance = given.space.instance
         self._edited = edited
         self._only_with = only_with
+        self._most_pairs = most_pairs
         self._pairs = [_Pair(given.space.nodes[0], given.space.nodes[:1], 0, -1, None, 0)]
         self._seen: set[object] = {0}
         self._different = 0
 
     @classmethod
-    def of(cls, given: Known, edit: Edit) -> Product:
+    def of(cls, given: Known, edit: Edit, most_pairs: int = MOST_PAIRS) -> Product:
         """The product with the same model and one more edit."""
         profile = given.instance.profile
-        return cls(given, profile.edited(edit), only_with(profile, edit))
+        return cls(given, profile.edited(edit), only_with(profile, edit), most_pairs)
 
     def shortest(self) -> tuple[Input, ...] | None:
         """The inputs of a shortest sequence that shows the edit, each in its state's names.
 
         None if there is none.
+
+        Raises:
+            UndecidedError: there are too many pairs.
+        """
+        found = self.path()
+        return None if found is None else tuple(step.given for step in found)
+
+    def path(self) -> tuple[Planned, ...] | None:
+        """The same, with a state of Kafka's model before each input.
 
         Raises:
             UndecidedError: there are too many pairs.
@@ -140,7 +189,7 @@ class Product:
                     continue
                 for ours in self._ours(pair.ours, move.given):
                     if not self._follow(number, move.given, ours, move.outcomes):
-                        return (*self._inputs_to(number), move.given)
+                        return (*self._path_to(number), Planned(pair.allowed[0], move.given))
         return None
 
     def _is_as_before(self, move: Move) -> bool:
@@ -195,7 +244,7 @@ class Product:
             return
         self._seen.add(key)
         self._different += 1
-        if self._different > MOST_PAIRS:
+        if self._different > self._most_pairs:
             raise UndecidedError
         depth = self._pairs[number].depth + 1
         self._pairs.append(_Pair(state, allowed, None, number, given, depth))
@@ -207,11 +256,11 @@ class Product:
         state, depth = self._known.space.nodes[node], self._pairs[number].depth + 1
         self._pairs.append(_Pair(state, (state,), node, number, given, depth))
 
-    def _inputs_to(self, number: int) -> tuple[Input, ...]:
-        found: list[Input] = []
+    def _path_to(self, number: int) -> tuple[Planned, ...]:
+        found: list[Planned] = []
         while (pair := self._pairs[number]).given is not None:
-            found.append(pair.given)
             number = pair.before
+            found.append(Planned(self._pairs[number].allowed[0], pair.given))
         return tuple(reversed(found))
 
 
@@ -223,6 +272,8 @@ def _projected(instance: Instance, state: Coordinator) -> Coordinator:
     """The state without the parts that the instance ignores."""
     if not instance.timed:
         state = untimed(state)
+    elif isinstance(instance, Ticking):
+        state = instance.rounded(state)
     if instance.features.isdisjoint({Feature.FAILOVER, Feature.CRASHES}):
         state = state._replace(log=None)
     return state if Feature.EXPIRY in instance.features else ageless_state(state)

@@ -14,7 +14,7 @@ A = TypeVar("A")
 T = TypeVar("T")
 Partition = tuple[str, int]
 # An offset to commit, perhaps with its leader epoch and metadata.
-Offset = int | tuple[int, int, str]
+Offset = int | tuple[int, int, str] | tuple[int, int, str, int]
 Offsets = Mapping[Partition, Offset] | Sequence[tuple[Partition, Offset]]
 
 SESSION_MS, REBALANCE_MS = 10_000, 4_000

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 
 from groupcheck.implementation.core.profiles import PROFILES as IMPLEMENTED
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.classic.config import SETTINGS, Config
+from groupcheck.model.classic.config import BROKER_SETTINGS, RETENTION, Config
 from groupcheck.model.classic.exploring.group_graph import arrows_of_step, state_of
 from groupcheck.model.classic.instances.inputs import GROUP_ID
 from groupcheck.model.classic.profiles import PROFILES
@@ -53,7 +53,9 @@ def check_implementation() -> None:
     for profile, config, steps in scenarios:
         if profile.name not in IMPLEMENTED or any(map(_names_another_group, steps)):
             continue
-        settings = {name: getattr(config, name.replace(".", "_")) for name in SETTINGS}
+        settings = {
+            name: getattr(config, name.replace(".", "_")) for name in (*BROKER_SETTINGS, RETENTION)
+        }
         finding = replay(Sequence(profile.name, settings, tuple(steps)), BuiltinPort())
         assert finding is None, text_of(finding)
 

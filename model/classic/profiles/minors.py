@@ -14,6 +14,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.classic.apis.offset_commit import offsets_of, utf16_length
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.rules.guards import EMPTY, NO_GROUP, is_missing
+from groupcheck.model.classic.rules.membership import drop_instance, drop_members
 from groupcheck.model.classic.rules.timers import SYNC_TIMER
 from groupcheck.model.classic.step import Profile, Step
 from groupcheck.model.engine.edits import (
@@ -125,6 +126,20 @@ def _returns_without_timer(version: Version) -> Version:
     return ReplaceEffects("join/static-preparing", (Effect(words, apply),))(version)
 
 
+def _keeps_pending(version: Version) -> Version:
+    """The version in which the rejection of a member by a full group keeps its pending id."""
+    _, reply = _effects(version, "join/group-full")
+
+    def apply(step: Step, request: Request) -> None:
+        member = step.existing.member(request.body.member_id)  # type: ignore[union-attr]
+        if member is not None:
+            drop_members(step, [member.member_id])
+            drop_instance(step, member.group_instance_id)
+
+    drop = Effect("remove the member and its group.instance.id", apply)
+    return ReplaceEffects("join/group-full", (drop, reply))(version)
+
+
 def _forgets_refused(version: Version) -> Version:
     """The version in which only the stored partitions of an OffsetCommit are pending."""
     for rule in ("commit/simple-no-group", "commit/simple-empty", "commit/member"):
@@ -205,6 +220,29 @@ CHANGES: Final[tuple[Change, ...]] = (
                 for rule in ("sync/leader-completing", "sync/follower-completing", "sync/stable")
             ),
         ),
+    ),
+    Change(
+        "a full group removes the group.instance.id of the member that it rejects, and not the one"
+        " that the request has",
+        "pull request 9952",
+        "GroupMetadata.scala:258 of 2.8.2",
+        ("2.8",),
+        (_keeps_pending,),
+    ),
+    Change(
+        "a full group removes the group.instance.id and the pending id of the member that it"
+        " rejects, and not the group.instance.id that the request has",
+        "pull request 9952 and KAFKA-12890",
+        "GroupMetadata.scala:265 of 3.0.2",
+        _3_0,
+        (ReplaceEffects("join/group-full", _effects(_NEW, "join/group-full")),),
+    ),
+    Change(
+        "no offset of a group with members expires while it rebalances",
+        "KAFKA-13636",
+        "GroupMetadata.scala:771 of 2.8.2",
+        ("2.8", *_3_0),
+        (AddGuard("cleanup/consumers", _guard(_NEW, "cleanup/consumers", 0)),),
     ),
     Change(
         "a group.instance.id that no member has is answered UNKNOWN_MEMBER_ID",

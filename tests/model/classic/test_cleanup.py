@@ -6,6 +6,7 @@ import pytest
 
 from groupcheck.model.classic.instances.inputs import SUBSCRIBED_PROTOCOLS, TOPIC, TOPIC_PROTOCOLS
 from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.state import Cleanup, Crash, FailAppends, HoldAppends, ReleaseAppends
 from groupcheck.model.vocabulary import ErrorCode
 from support.marked_tests import differ
@@ -25,7 +26,7 @@ of_new = pytest.mark.parametrize("profile", NEW)
 
 def begin(profile: str) -> Broker:
     """A broker that retains offsets for a minute."""
-    return Broker(PROFILES[profile], offsets_retention_minutes=1)
+    return Broker(EVERY_PROFILE[profile], offsets_retention_minutes=1)
 
 
 def commit(broker: Broker, member_id: str = "", generation_id: int = -1) -> None:
@@ -226,8 +227,11 @@ def test_offsets_do_not_expire_while_the_subscriptions_are_unknown(
 
 
 @differ("offset expiry")
-@pytest.mark.parametrize(("profile", "kept"), [("2.7", False), ("4.1", True)])
-def test_offsets_expire_during_a_rebalance_only_in_2_7(profile: str, *, kept: bool) -> None:
+@pytest.mark.parametrize(
+    ("profile", "kept"),
+    [("2.5", False), ("2.7", False), ("2.8", True), ("3.2", True), ("3.9", True), ("4.1", True)],
+)
+def test_offsets_expire_during_a_rebalance_only_until_2_7(profile: str, *, kept: bool) -> None:
     broker = begin(profile)
     consumer(broker, subscribed=False)
     broker.wait(RETENTION_MS)

@@ -15,7 +15,7 @@ from groupcheck.model.classic.state import Advance
 from groupcheck.model.vocabulary import ErrorCode, MemberIdentity, Protocol, Request
 from groupcheck.properties.brokers.apache import RELEASES
 from support.requests import REBALANCE_MS, SESSION_MS, heartbeat, join, partition_error, sync
-from support.scenario import DELAY, run
+from support.scenario import DELAY, Broker, run
 
 NONE, UNKNOWN = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID
 STABLE = (join(), DELAY, sync("#1"))
@@ -66,6 +66,20 @@ def test_pending_id_leaves_with_a_group_instance_id_from_3_0_on(name: str) -> No
     answer = _last(name, Request(1, 4, join()), gone)
     assert answer.error_code is (NONE if name == "3.9" else ErrorCode.UNKNOWN_SERVER_ERROR)
     assert [member.error_code for member in answer.members or ()] == ([NONE] * (name == "3.9"))
+
+
+@pytest.mark.parametrize(
+    ("name", "error"), [("2.7", UNKNOWN), ("2.8", NONE), ("3.2", NONE), ("3.9", NONE)]
+)
+def test_a_full_group_keeps_a_static_member_whose_instance_id_is_rejected_from_2_8_on(
+    name: str, error: ErrorCode
+) -> None:
+    broker = Broker(EVERY_PROFILE[name], group_max_size=1)
+    broker.do(Request(1, 5, join(instance=INSTANCE)), DELAY)
+    full = broker.do(Request(2, 5, join(instance=INSTANCE)))
+    assert full.error_code is ErrorCode.GROUP_MAX_SIZE_REACHED
+    again = broker.do(Request(3, 5, join("#1", instance=INSTANCE)))
+    assert again.error_code is error
 
 
 @pytest.mark.parametrize(

@@ -12,17 +12,18 @@ import time
 from collections.abc import Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Final, NoReturn
 
 import pytest
 
 from groupcheck.cli import main
+from groupcheck.model.classic.config import CLEANUP_INTERVAL, RETENTION
 from groupcheck.model.classic.instances.inputs import GROUP_ID, TOPIC, commit, offset_delete
 from groupcheck.model.classic.instances.instance import DELAY
 from groupcheck.model.classic.instances.real_time import AtOnce, real_time_instances
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.classic.state import Advance
-from groupcheck.model.classic.transition import successors
+from groupcheck.model.classic.state import Advance, Cleanup, Coordinator
+from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.vocabulary import DeleteGroupsRequest, ListGroupsRequest, Request
 from groupcheck.properties.generators.context import SESSION_TIMEOUTS_MS
 from groupcheck.properties.long_runs import attempts, availability
@@ -35,7 +36,7 @@ from groupcheck.properties.long_runs.resume_file import (
     MalformedResumeFileError,
     ResumeFile,
 )
-from groupcheck.properties.long_runs.timers import timed_instances
+from groupcheck.properties.long_runs.timers import Cleaning, timed_instances
 from groupcheck.properties.ports.health_check import HealthCheck, HealthCheckError
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import port_source
@@ -151,6 +152,52 @@ def test_a_state_of_a_timed_tour_stays_the_same_for_half_a_tick(name: str) -> No
             for ms in (1, instance.tick_ms - 1) if timer is None or timer.left_ms else ():
                 (later,) = successors(state, Advance(ms), profile, instance.config)
                 assert space.numbers[instance.canonical(later.coordinator).node] == number
+
+
+EXPIRING: Final = {DELAY: 0, RETENTION: 1, CLEANUP_INTERVAL: 1_000}
+
+
+@pytest.mark.parametrize("name", ["0.10.2", "2.7", "4.1"])
+def test_cleanups_during_a_tick_have_the_effect_of_the_cleanup_after_it(name: str) -> None:
+    profile = PROFILES[name]
+    for instance in timed_instances(profile, 1, EXPIRING).values():
+        assert isinstance(instance, Cleaning)
+        tick = Advance(instance.IN_A_TICK * instance.tick_ms)
+        parts: list[Input] = [Advance(tick.ms // 8), Cleanup()] * 8
+
+        def after(state: Coordinator, *steps: Input, on: Cleaning = instance) -> set[Coordinator]:
+            states = {state}
+            for step in steps:
+                states = {o.coordinator for each in states for o in on.successors(each, step)}
+            return {on.canonical(each).node for each in states}
+
+        for state in explored_once(instance).nodes:
+            if tick in instance.inputs(state):
+                assert after(state, tick, Cleanup()) == after(state, *parts)
+
+
+def test_offsets_expire_in_timed_tours_of_a_broker_with_frequent_cleanups() -> None:
+    source = port_source(f"serve:4.1?{RETENTION}=1&{CLEANUP_INTERVAL}=1000")
+    settings = Settings("4.1", sequences=80, steps=6, stage="timed tours")
+    try:
+        verification = Verification(source, settings, schedule=long_run())
+        result = verification.run()
+    finally:
+        source.stop()
+    assert result.findings == []
+    assert {each.name for each in result.instances} == {"expiry", "expiry-transactions"}
+    applied = verification.covered()["4.1"].applied
+    assert {"cleanup/simple", "cleanup/group-removed"} <= applied
+
+
+def test_only_timed_tours_run_on_a_broker_whose_offsets_expire() -> None:
+    source = port_source(f"serve?{CLEANUP_INTERVAL}=1000")
+    try:
+        for schedule in (long_run(), None):
+            with pytest.raises(PortUnavailableError, match="only timed tours"):
+                Verification(source, SETTINGS, schedule=schedule).run()
+    finally:
+        source.stop()
 
 
 def test_there_are_no_timed_tours_for_a_broker_with_an_initial_delay_or_long_sessions() -> None:
