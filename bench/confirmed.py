@@ -5,10 +5,10 @@ model does not allow a recorded test of a broker (`tests/recorded`), the test co
 drops. If none does, a plan is made (`planned_tests.py`): a shortest sequence of requests and times
 that shows the edit on one broker. An edit without a plan is hidden from clients.
 
-Prints a table by API and broker, with the number of confirmed parts, of those that clients can see,
-and of all; `-v` lists what no test confirms. `--record` plays the plans on brokers, and adds the
-tests that confirm something to the recorded ones. `--write` stores the result in
-`reports/confirmed.tsv`, which `groupcheck rules` and docs/rules.md read.
+Prints a table by API and broker (four by default), with the number of confirmed parts, of those
+that clients can see, and of hidden ones; `-v` lists what no test confirms. `--record` plays the
+plans on brokers, and adds the tests that confirm something to the recorded ones. `--write` stores
+the result in `reports/confirmed.tsv`, which `groupcheck rules` and docs/rules.md read.
 
 An edit is tried on each step of the recorded tests, from the states that the model allows there.
 The edited model checks a test in full only if one of its steps has other outcomes, and 50 tests at
@@ -49,6 +49,7 @@ from groupcheck.reports.rules import by_area
 from support.product import UndecidedError
 
 FOLDER: Final = Path(__file__).parents[1] / "tests" / "recorded"
+PORTS: Final = ("kafka:0.10.2", "kafka:2.7", "kafka:3.9", "kafka:4.1")
 MOST_TESTS: Final = 50  # that an edited model checks in full
 DROPS: Final = DropRule | DropGuard | DropEffect
 
@@ -189,18 +190,14 @@ def main() -> int:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("ports", metavar="PORT", nargs="*")
+    options.add_argument("ports", metavar="PORT", nargs="*", default=PORTS)
     options.add_argument("-v", "--verbose", action="store_true")
     options.add_argument("--record", action="store_true", help="play the plans on brokers")
     options.add_argument("--write", action="store_true", help="store the result")
     given = options.parse_args()
-    names = [f"{port.replace(':', '-')}.jsonl.xz" for port in given.ports]
-    paths = [FOLDER / name for name in names] or sorted(FOLDER.iterdir())
     new: dict[tuple[str, str], Confirmed] = {}
-    ports = []
-    for path in paths:
-        recorded = Recorded(path)
-        ports.append(recorded.port)
+    for port in given.ports:
+        recorded = Recorded(recording_of(port))
         parts = parts_of(recorded)
         if given.record:
             parts = record(recorded, parts)
@@ -210,7 +207,7 @@ def main() -> int:
                 sys.stdout.write(f"{recorded.port}: no test contradicts: {part.edit}{hidden}\n")
         version = recorded.profile.name
         new |= {(version, rule): sums for rule, sums in by_rule(parts).items()}
-    sys.stdout.write(table(ports, by_area(new)))
+    sys.stdout.write(table(given.ports, by_area(new)))
     if given.write:
         versions = {version for version, _ in new}
         kept = {at: parts for at, parts in confirmed().items() if at[0] not in versions}
@@ -218,7 +215,12 @@ def main() -> int:
     return 0
 
 
-def table(ports: list[str], areas: Mapping[str, Sequence[object]]) -> str:
+def recording_of(port: str) -> Path:
+    """The recorded tests of a port."""
+    return FOLDER / f"{port.replace(':', '-')}.jsonl.xz"
+
+
+def table(ports: Sequence[str], areas: Mapping[str, Sequence[object]]) -> str:
     """A row for each area, and a column for each broker."""
     rows: dict[str, Sequence[object]] = {"confirmed on a broker": ports, **areas}
     lines = (f"{head:24}" + "".join(f"{cell!s:>20}" for cell in row) for head, row in rows.items())
