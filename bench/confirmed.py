@@ -223,7 +223,7 @@ def recording_of(port: str) -> Path:
 def table(ports: Sequence[str], areas: Mapping[str, Sequence[object]]) -> str:
     """A row for each area, and a column for each broker."""
     rows: dict[str, Sequence[object]] = {"confirmed on a broker": ports, **areas}
-    lines = (f"{head:24}" + "".join(f"{cell!s:>20}" for cell in row) for head, row in rows.items())
+    lines = (f"{head:24}" + "".join(f"{cell!s:>24}" for cell in row) for head, row in rows.items())
     return "".join(f"{line}\n" for line in lines)
 
 
