@@ -1,7 +1,7 @@
 """Record what TLC finds in each instance: `python tests/support/record_tlc.py [--all] [--jobs N]`.
 
 Writes tests/model/classic/tlc.tsv, which the tests compare the explorer with. TLC runs only for
-rows that are out of date (20 minutes of one core if all are), or for every row with `--all`. Each
+rows that are out of date (half an hour of one core if all are), or for every row with `--all`. Each
 finished row is written at once, so that an interrupted run continues where it stopped.
 """
 

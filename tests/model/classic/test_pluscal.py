@@ -89,7 +89,7 @@ def test_a_change_of_the_specification_or_the_configuration_makes_a_row_out_of_d
     keys = {case.key, case._replace(instance=case.instance._replace(generations=2)).key}
     for file in (*tmp_path.glob("*.tla"), tmp_path / "metadata.cfg"):
         kept = file.read_text(encoding="utf-8")
-        file.write_text(f"{kept}Other == 0\n", encoding="utf-8")
+        file.write_text(f"Other == 0\n{kept}", encoding="utf-8")
         keys.add(case.key)
         file.write_text(kept, encoding="utf-8")
     assert len(keys) == 3 + len(list(tmp_path.glob("*.tla")))
