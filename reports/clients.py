@@ -50,7 +50,7 @@ def verdict(run: ClientRun) -> str:
         return "none: interrupted"
     if not any(each.same for each in run.verified):
         return "none: nothing was tried"
-    return "behaves like Kafka's client, as far as tried"
+    return "no difference from Kafka's client in what was tried"
 
 
 def run_text(run: ClientRun) -> str:
@@ -75,7 +75,7 @@ def _counts(each: Verified) -> Iterator[str]:
         return
     tried = percent(each.transitions - each.untried, each.transitions)
     yield (
-        f"{tried} of {counted(each.transitions, 'transition')} tried: {each.same:,} as Kafka's, "
+        f"{tried} of {counted(each.transitions, 'transition')} tried: {each.same:,} as in Kafka, "
         f"{each.differing:,} differ, {each.failed:,} failed"
     )
     if each.stopped or each.interrupted:

@@ -55,7 +55,7 @@ def verdict(run: ClusterRun) -> str:
         return "none: interrupted"
     if not result.sequences:
         return "none: nothing was tried"
-    return "the promises hold, as far as tried"
+    return "no promise is broken in what was tried"
 
 
 def run_text(run: ClusterRun) -> str:
