@@ -74,7 +74,7 @@ def run_text(run: SystemRun) -> str:
         result = "violated" if promise in found else "unchecked" if unchecked else "holds"
         lines.append(f"{result:<10} {promise.words}")
     if ONE_OWNER_AT_ANY_TIME in found:
-        lines.append(f"not so     {ONE_OWNER_AT_ANY_TIME.words} Kafka does not promise it.")
+        lines.append(f"broken     {ONE_OWNER_AT_ANY_TIME.words} Kafka does not promise it.")
     graph = StateGraph(space)
     for violation in run.violations:
         lines += [
