@@ -29,7 +29,8 @@ from typing import Any, Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
-from planned_tests import Plan, plan_of, played, spaces
+from planned_tests import Plan, Played, Space, plan_of, played, spaces
+from recorded_brokers import RECORDED, recording_of
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.edits import edits_of
@@ -43,13 +44,12 @@ from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.recorded_tests import dump, load
 from groupcheck.properties.histories.recording_file import opened
 from groupcheck.properties.oracle import Oracle
+from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.reports.confirmed import Confirmed, confirmed, total, write
 from groupcheck.reports.finding_text import text_of
 from groupcheck.reports.rules import by_area
 from support.product import UndecidedError
 
-FOLDER: Final = Path(__file__).parents[1] / "tests" / "recorded"
-PORTS: Final = ("kafka:0.10.2", "kafka:2.7", "kafka:3.9", "kafka:4.1")
 MOST_TESTS: Final = 50  # that an edited model checks in full
 DROPS: Final = DropRule | DropGuard | DropEffect
 
@@ -137,11 +137,10 @@ class Part(NamedTuple):
     is_hidden: bool = False
 
 
-def parts_of(recorded: Recorded) -> list[Part]:
+def parts_of(recorded: Recorded, given: Sequence[Space]) -> list[Part]:
     """The parts of the rules of a version: each rule, guard and effect."""
-    profile = recorded.profile
-    _shared["recorded"], _shared["spaces"] = recorded, spaces(recorded.port, profile)
-    edits = [edit for edit in edits_of(profile) if isinstance(edit, DROPS)]
+    _shared["recorded"], _shared["spaces"] = recorded, given
+    edits = [edit for edit in edits_of(recorded.profile) if isinstance(edit, DROPS)]
     with multiprocessing.get_context("fork").Pool(os.cpu_count()) as pool:
         return pool.map(_part, edits, chunksize=4)
 
@@ -159,12 +158,19 @@ def _part(edit: Edit) -> Part:
     return Part(edit, confirmed=False, plan=plan, is_hidden=plan is None)
 
 
-def record(recorded: Recorded, parts: Sequence[Part]) -> list[Part]:
-    """Play the plans, and add the tests that confirm a part; returns the parts with these tests."""
+def record(recorded: Recorded, parts: Sequence[Part], given: Sequence[Space]) -> list[Part]:
+    """Play the plans in the explored instances, and add the tests that confirm a part.
+
+    Returns the parts with these tests.
+    """
     plans = {part.edit: part.plan for part in parts if part.plan is not None}
-    found = list(played(recorded.port, _shared["spaces"], plans, differs))
     with opened(recorded.path, "rb") as file:
         before = file.read()
+    found: list[Played] = []
+    try:
+        found.extend(played(recorded.port, given, plans, differs))
+    except PortUnavailableError as error:
+        sys.stderr.write(f"{recorded.port}: {error}\n")
     with opened(recorded.path, "wb") as file:
         file.write(before + "".join(dump(each.test, each.names) for each in found).encode())
     now = {edit for each in found for edit in each.rejects}
@@ -190,7 +196,7 @@ def main() -> int:
     options = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    options.add_argument("ports", metavar="PORT", nargs="*", default=PORTS)
+    options.add_argument("ports", metavar="PORT", nargs="*", default=RECORDED)
     options.add_argument("-v", "--verbose", action="store_true")
     options.add_argument("--record", action="store_true", help="play the plans on brokers")
     options.add_argument("--write", action="store_true", help="store the result")
@@ -198,9 +204,10 @@ def main() -> int:
     new: dict[tuple[str, str], Confirmed] = {}
     for port in given.ports:
         recorded = Recorded(recording_of(port))
-        parts = parts_of(recorded)
+        instances = spaces(recorded.port, recorded.profile)
+        parts = parts_of(recorded, instances)
         if given.record:
-            parts = record(recorded, parts)
+            parts = record(recorded, parts, instances)
         for part in parts if given.verbose else ():
             if not part.confirmed:
                 hidden = " (hidden)" if part.is_hidden else ""
@@ -213,11 +220,6 @@ def main() -> int:
         kept = {at: parts for at, parts in confirmed().items() if at[0] not in versions}
         write(kept | new)
     return 0
-
-
-def recording_of(port: str) -> Path:
-    """The recorded tests of a port."""
-    return FOLDER / f"{port.replace(':', '-')}.jsonl.xz"
 
 
 def table(ports: Sequence[str], areas: Mapping[str, Sequence[object]]) -> str:

@@ -172,6 +172,8 @@ def _tests(  # noqa: PLR0913, PLR0917 - of one plan
     left, profile = list(edits), instance.profile
     for _ in range(TRIES):
         run = _run(source, instance, steps)
+        if run is None:
+            continue
         test = ObservedTest(run.broker, run.observed, TOLERANCES, first_generation(profile))
         for recorded in conforming([RecordedTest(spec, profile, test)], differs):
             kept = recorded.test
@@ -183,8 +185,8 @@ def _tests(  # noqa: PLR0913, PLR0917 - of one plan
             return
 
 
-def _run(source: PortSource, instance: Instance, steps: Sequence[Planned]) -> Run:
-    """Play a plan, as far as the broker follows it."""
+def _run(source: PortSource, instance: Instance, steps: Sequence[Planned]) -> Run | None:
+    """Play a plan, as far as the broker follows it; None if the broker fails at the start."""
     port = source.connect()
     try:
         run = Run(port, instance.profile, source.broker_settings().values)
@@ -192,9 +194,12 @@ def _run(source: PortSource, instance: Instance, steps: Sequence[Planned]) -> Ru
             for number, step in enumerate(steps, 1):
                 run.step(_given(step, instance, run, number))
             run.close()
+    except FoundError:  # when it was opened
+        return None
+    else:
+        return run
     finally:
         port.shutdown()
-    return run
 
 
 def _given(step: Planned, instance: Instance, run: Run, number: int) -> Input:

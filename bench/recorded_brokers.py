@@ -24,8 +24,17 @@ from groupcheck.reports.progress import Bars
 # Lower tolerances make a test stricter: each test gets the first of these that it conforms to.
 LATE_MS: Final = (100, 200, 500, 1_000)
 
+FOLDER: Final = Path(__file__).parents[1] / "tests" / "recorded"
+# Those whose rules are confirmed by recorded tests.
+RECORDED: Final = ("kafka:0.10.2", "kafka:2.7", "kafka:3.9", "kafka:4.1")
+
 # The test suite checks all of them, at 0.7 ms a step. They are of all stages.
 MOST_TESTS: Final = 200
+
+
+def recording_of(port: str) -> Path:
+    """The recorded tests of a port."""
+    return FOLDER / f"{port.replace(':', '-')}.jsonl.xz"
 
 
 def record(

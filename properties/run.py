@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from groupcheck.model.classic.config import CLEANUP_INTERVAL
 from groupcheck.model.classic.exploring.canonical import rename
 from groupcheck.model.classic.state import Advance, Coordinator
 from groupcheck.model.classic.step import Outcome, Profile
@@ -131,7 +132,9 @@ class Run(Checks):
         # A port with code coverage receives each step and its result.
         self._stepped: Stepped | None = getattr(port, "stepped", None)
         try:
-            self.port.open(profile.name, self.broker)
+            # In virtual time the test says when a cleanup comes.
+            kept = {k: v for k, v in self.broker.items() if k != CLEANUP_INTERVAL}
+            self.port.open(profile.name, self.broker if port.real_time else kept)
         except PortFailedError as failure:
             raise self.failed(failure, during="open") from failure
 

@@ -159,8 +159,8 @@ def broker_of(run: Verification) -> Mapping[str, int]:
         raise PortUnavailableError(msg)
     if CLEANUP_INTERVAL in broker.values and run.settings.stage != "timed tours":
         msg = (
-            f"{run.source.spec} cannot be verified so: with {CLEANUP_INTERVAL} offsets expire"
-            " during a test, which only timed tours wait for (--sequences N --stage timed-tours)"
+            f"{run.source.spec}: its offsets expire during a test ({CLEANUP_INTERVAL}). Only timed"
+            " tours wait for that: add --sequences N --stage timed-tours"
         )
         raise PortUnavailableError(msg)
     run.result.assumed_defaults = broker.assumed()

@@ -15,7 +15,8 @@ HEAD: Final = ("version", "rule", "confirmed", "visible", "of")
 class Confirmed(NamedTuple):
     """How many parts of a rule or a procedure are confirmed: itself, its guards, its effects.
 
-    `visible` are those that requests and passing time show on one broker; `of` are all.
+    `visible` are those that requests and passing time show in a model instance for a live broker;
+    `of` are all.
     """
 
     parts: int
@@ -24,7 +25,9 @@ class Confirmed(NamedTuple):
 
     def __str__(self) -> str:
         hidden = f", {self.of - self.visible} hidden" if self.of > self.visible else ""
-        return f"{self.parts} of {self.visible}{hidden}" if self.of else "-"
+        if not self.visible:
+            return f"{self.of} hidden" if self.of else "-"
+        return f"{self.parts} of {self.visible}{hidden}"
 
 
 NONE: Final = Confirmed(0, 0, 0)

@@ -235,8 +235,8 @@ def _said_age(
 ) -> str:
     """When the request says that the offset was committed, if it says so."""
     age_ms: int = getattr(partition, "commit_age_ms", 0)
-    when = "earlier" if age_ms > 0 else "later"
-    return f" committed {duration(abs(age_ms))} {when}" if age_ms else ""
+    when = "before" if age_ms > 0 else "after"
+    return f", dated {duration(abs(age_ms))} {when} the request" if age_ms else ""
 
 
 def _fetched(body: kafka.OffsetFetchRequest) -> str:

@@ -294,10 +294,11 @@ supports the [minor versions](kafka-versions.md#the-profiles), such as 3.9, whic
 A behaviour that no version has is one of other implementations: [deviations](deviations.md) are
 edits of these tables.
 
-*confirmed 3 of 4, 1 hidden* counts the parts of a rule: the rule itself, its guards and its
-effects. A part is confirmed if the model without it would not allow one of the [recorded
-tests](long-runs.md#recorded-tests) of a broker of that version. It is hidden if no sequence of
-requests and times shows it on one broker. 0.10.0 has no such recordings. The [last
+*confirmed 3 of 4, 1 hidden*: the rule has five parts, which are the rule itself, its guards and its
+effects. Clients of one broker can see four of them, and [recorded
+tests](long-runs.md#recorded-tests) of a broker of that version confirm three: the model without the
+part would not allow one of these tests. A part is hidden if no sequence shows it in the [model
+instances](long-runs.md#recorded-tests) for a live broker. 0.10.0 has no such recordings. The [last
 section](#confirmed-on-brokers) has the sums.
 
 The PlusCal text has the same ids, and TLC applies the same rules in the same states. The command
@@ -307,10 +308,9 @@ The PlusCal text has the same ids, and TLC applies the same rules in the same st
 CONFIRMED: Final = """\
 ## Confirmed on brokers
 
-The table counts the confirmed parts of the rules, and the hidden ones: those that no sequence of
-requests and times shows on one broker. Most of these are about appends that fail, and about a
-coordinator that moves to another broker. `python bench/confirmed.py -v` lists the parts that are
-not confirmed.
+The table counts the confirmed parts of the rules, those that clients can see, and the hidden ones.
+Most of these are about appends that fail, and about a coordinator that moves to another broker.
+`python bench/confirmed.py -v` lists the parts that are not confirmed.
 """
 
 

@@ -16,7 +16,8 @@ from random import Random
 from time import monotonic
 from typing import Any, Final, NamedTuple
 
-from groupcheck.model.classic.instances.instance import Instance
+from groupcheck.model.classic.config import CLEANUP_INTERVAL
+from groupcheck.model.classic.instances.instance import DELAY, Instance
 from groupcheck.model.classic.instances.real_time import real_time_instances
 from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.graph import TransitionReference
@@ -34,7 +35,7 @@ from groupcheck.properties.long_runs.resume_file import (
     ResumeFile,
     latest,
 )
-from groupcheck.properties.long_runs.timers import timed_instances
+from groupcheck.properties.long_runs.timers import timed_instances, waits_for_cleanups
 from groupcheck.properties.minimising import concurrently, minimise
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
@@ -92,7 +93,14 @@ def long_run(resume_file: Path | None = None, patience_s: float = PATIENCE_S) ->
             nonlocal broker
             broker = dict(broker_of(run))
             given = run.profile, run.settings.members, broker
-            found = {**timed_instances(*given), **real_time_instances(*given)}
+            timed = timed_instances(*given)
+            if CLEANUP_INTERVAL in broker and not timed:
+                msg = (
+                    f"{run.source.spec}: there are no timed tours in which offsets expire with this"
+                    f" {DELAY}, or with these limits of session timeouts"
+                )
+                raise PortUnavailableError(msg)
+            found = {**timed, **real_time_instances(*given)}
             toured = {kind.timed for kind in _stages(run.settings).values() if kind.tours}
             return {name: each for name, each in found.items() if each.timed in (toured or {False})}
 
@@ -256,6 +264,12 @@ class _LongRun:
         return range(ends[place], ends[place + 1])
 
     def _next(self, numbers: Iterator[int]) -> int | None:
+        """The next sequence; None if none is left, or only walks, which wait for no cleanup."""
+        steps = self._settings.steps
+        every = self._run.coverages.values()
+        is_toured = all(coverage.way(0, steps - 1) is None for coverage in every)
+        if CLEANUP_INTERVAL in self._broker and is_toured:
+            return None
         with self._recording:
             return next(numbers, None)
 
@@ -367,8 +381,11 @@ class _LongRun:
     def _once(self, sequence: Sequence) -> Finding | None:
         """Run a sequence again; None if the broker is unavailable during every attempt.
 
-        The sequence itself may end the broker each time.
+        The sequence itself may end the broker each time. One that does not wait for a cleanup shows
+        nothing.
         """
+        if not waits_for_cleanups(sequence):
+            return None
 
         def attempt(_valid: Callable[[], bool]) -> Ran:
             with self._run.port() as port:

@@ -21,8 +21,9 @@ from groupcheck.model.classic.instances.instance import DELAY, Instance
 from groupcheck.model.classic.instances.real_time import AtOnce
 from groupcheck.model.classic.state import Advance, Cleanup, Coordinator
 from groupcheck.model.classic.step import Profile
-from groupcheck.model.classic.transition import Input
-from groupcheck.model.vocabulary import Request
+from groupcheck.model.classic.transition import Input, successors
+from groupcheck.model.vocabulary import OffsetCommitRequest, Request
+from groupcheck.properties.sequence import Sequence
 
 # Half of a tick, in milliseconds: longer than timers are late, and a divisor of the five minutes
 # that a new member has.
@@ -59,9 +60,10 @@ class Cleaning(Ticking):
     """An instance in which a cleanup comes as soon as it has an effect, before any request.
 
     Cleanups of the broker are frequent, so that a test can wait for one; the others change nothing.
-    A session ends in the first quarter of a tick, before any retention time: the cleanup after the
-    tick finds what the first one in it found. A commit with a time of its own (version 1) would
-    expire in the first quarter, too, and is left out.
+    A session ends in the first quarter of a tick, before the broker's retention time: the cleanup
+    after the tick finds what the first one in it found. A commit of the past (version 1) is left
+    out: its offset would expire as the session ends, and whether the group is Empty by then decides
+    whether it does. An offset with a retention time of its own expires in any case.
     """
 
     __slots__ = ()
@@ -69,20 +71,47 @@ class Cleaning(Ticking):
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
         """The requests and a tick, or a cleanup if there is something to remove."""
-        if any(outcome.coordinator != state for outcome in self.successors(state, Cleanup())):
+        if _is_cleanup_due(state, self.profile, self.config):
             return iter((Cleanup(),))
-        return filterfalse(_has_an_age, super().inputs(state))
+        return filterfalse(_is_of_the_past, super().inputs(state))
 
 
-def _has_an_age(given: Input) -> bool:
-    return isinstance(given, Request) and (given.api, given.api_version) == ("OffsetCommit", 1)
+def _is_cleanup_due(state: Coordinator, profile: Profile, config: Config) -> bool:
+    after = successors(state, Cleanup(), profile, config)
+    return any(outcome.coordinator != state for outcome in after)
+
+
+def _is_of_the_past(given: Input) -> bool:
+    if not isinstance(given, Request) or not isinstance(given.body, OffsetCommitRequest):
+        return False
+    return any(p.commit_age_ms for topic in given.body.topics for p in topic.partitions)
+
+
+def waits_for_cleanups(sequence: Sequence) -> bool:
+    """Whether a sequence waits for each cleanup that has an effect, before it goes on.
+
+    Without the wait, the broker may have done the cleanup or not.
+    """
+    profile, broker = sequence.model, sequence.broker
+    if CLEANUP_INTERVAL not in broker:
+        return True
+    config = Config.of(broker)._replace(keeps_ages=True)
+    states = {Coordinator()}
+    for step in sequence.steps:
+        if not isinstance(step, Cleanup) and any(
+            _is_cleanup_due(state, profile, config) for state in states
+        ):
+            return False
+        after = (o for state in states for o in successors(state, step, profile, config))
+        states = {outcome.coordinator for outcome in after}
+    return True
 
 
 def _rounded(state: Coordinator, unit_ms: int) -> Coordinator:
-    """The state with the time left of each timer rounded up."""
+    """The state with the time left of each timer and each offset rounded up."""
 
-    def up(left_ms: int | None) -> Any:  # noqa: ANN401 - None stays None
-        return left_ms and -(-left_ms // unit_ms) * unit_ms
+    def up(left_ms: int | None) -> Any:  # noqa: ANN401 - None stays None, and -1, which is over
+        return left_ms if left_ms is None or left_ms < 0 else -(-left_ms // unit_ms) * unit_ms
 
     state = state._replace(removed_group_join_ms=up(state.removed_group_join_ms))
     group, timer = state.group, state.group and state.group.join_timer
@@ -95,6 +124,12 @@ def _rounded(state: Coordinator, unit_ms: int) -> Coordinator:
             join_timer=timer and timer._replace(left_ms=up(timer.left_ms)),
             orphaned_timers=tuple(map(up, group.orphaned_timers)),
             sync_left_ms=up(group.sync_left_ms),
+            empty_left_ms=up(group.empty_left_ms),
+            offsets=tuple((at, o._replace(left_ms=up(o.left_ms))) for at, o in group.offsets),
+            transactions=tuple(
+                p._replace(offset=p.offset._replace(left_ms=up(p.offset.left_ms)))
+                for p in group.transactions
+            ),
         )
     )
 

@@ -9,14 +9,25 @@ from collections.abc import Mapping
 from typing import NamedTuple
 from urllib.parse import parse_qsl
 
-from groupcheck.model.classic.config import BROKER_SETTINGS, SETTINGS, Config
+from groupcheck.model.classic.config import (
+    BROKER_SETTINGS,
+    CLEANUP_INTERVAL,
+    RETENTION,
+    SETTINGS,
+    Config,
+)
 from groupcheck.properties.ports.port import PortUnavailableError
 
 MAX_VALUE = 2**31 - 1  # all of them are Kafka ints
+# If offsets expire, a test waits for both times.
+MOST_RETENTION_MINUTES = 60
+MOST_INTERVAL_MS = 5_000
 
 
 class BrokerSettings(NamedTuple):
-    """The value of each setting that the rules read; those in `assumed_defaults` are assumed.
+    """The values of the settings that the rules read; those in `assumed_defaults` are assumed.
+
+    The settings of `EXPIRY_SETTINGS` are there if offsets expire during a test.
 
     With `reports_versions` False, the broker's API versions are assumed too.
     """
@@ -37,7 +48,11 @@ class BrokerSettings(NamedTuple):
             PortUnavailableError: a setting differs; names the first one.
         """
         test, broker = Config.of(wanted), Config.of(self.values)
-        for name in BROKER_SETTINGS:
+        expires = CLEANUP_INTERVAL in wanted
+        if expires != (CLEANUP_INTERVAL in self.values):
+            msg = f"its {CLEANUP_INTERVAL} has to be given if the test needs it, and only then"
+            raise PortUnavailableError(msg)
+        for name in (*BROKER_SETTINGS, *((RETENTION,) if expires else ())):
             field = name.replace(".", "_")
             needs, has = getattr(test, field), getattr(broker, field)
             if needs != has:
@@ -73,7 +88,19 @@ def parse_settings(query: str) -> dict[str, int]:
             msg = f"{name} must be a number from 0 to {MAX_VALUE}, not {value!r}"
             raise ValueError(msg)
         given[name] = number
+    _check_expiry(given)
     return given
+
+
+def _check_expiry(given: Mapping[str, int]) -> None:
+    """Raise a ValueError if offsets expire, but too late for a test that waits for it."""
+    limits = {RETENTION: MOST_RETENTION_MINUTES, CLEANUP_INTERVAL: MOST_INTERVAL_MS}
+    if limits.keys().isdisjoint(given):
+        return
+    for name, most in limits.items():
+        if not 1 <= given.get(name, 0) <= most:
+            msg = f"offsets that expire need {name}, from 1 to {most}"
+            raise ValueError(msg)
 
 
 def as_number(value: str) -> int | None:

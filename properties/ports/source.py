@@ -222,8 +222,8 @@ def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
     brokers = Brokers(definition, given)
     shared = brokers.shared
     optional = {name: given[name] for name in definition.optional if name in given}
-    unreported = {k: given.get(k, v) for k, v in definition.unreported.items()} | optional
-    options: dict[str, Any] = {"settings": unreported, "null_as_empty": definition.null_as_empty}
+    known_values = {k: given.get(k, v) for k, v in definition.unreported.items()} | optional
+    options: dict[str, Any] = {"settings": known_values, "null_as_empty": definition.null_as_empty}
     source = _wire_source(
         spec,
         shared.address,

@@ -6,12 +6,15 @@ from collections import Counter
 from random import Random
 
 import pytest
-from confirmed import DROPS, PORTS, Recorded, recording_of
+from confirmed import DROPS, Recorded
+from planned_tests import plan_of, played, spaces
+from recorded_brokers import RECORDED, recording_of
 
 from groupcheck.model.classic.edits import edits_of
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import Edit, about
+from groupcheck.properties.findings.finding import Finding
 from groupcheck.reports.confirmed import confirmed, total
 
 VERSIONS = {version for version, _ in confirmed()}
@@ -30,7 +33,7 @@ def test_each_rule_of_a_version_with_recordings_has_its_parts() -> None:
 
 
 def test_each_recording_is_counted() -> None:
-    assert len(VERSIONS) == len(PORTS)
+    assert len(VERSIONS) == len(RECORDED)
 
 
 def test_no_more_parts_are_confirmed_than_there_are() -> None:
@@ -44,7 +47,7 @@ def test_at_least_95_percent_of_the_visible_parts_of_a_version_are_confirmed() -
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("port", PORTS)
+@pytest.mark.parametrize("port", RECORDED)
 def test_the_stored_counts_match_the_recorded_tests(port: str) -> None:
     recorded = Recorded(recording_of(port))
     version = recorded.profile.name
@@ -52,3 +55,19 @@ def test_the_stored_counts_match_the_recorded_tests(port: str) -> None:
     for rule in Random().sample(sorted({about(edit) for edit in edits}), 5):
         found = sum(recorded.confirms(edit) for edit in edits if about(edit) == rule)
         assert (rule, found) == (rule, confirmed()[version, rule].parts), STALE
+
+
+@pytest.mark.slow
+def test_a_plan_shows_a_dropped_effect_on_a_broker_and_no_plan_shows_a_hidden_one() -> None:
+    profile = EVERY_PROFILE["2.7"]
+    given = spaces("serve", profile)
+    by_words = {str(edit): edit for edit in drops(profile)}
+    shown = by_words["`heartbeat/other-generation` did not answer ILLEGAL_GENERATION"]
+    hidden = by_words["`heartbeat/loading` did not answer NONE"]
+    plan = plan_of(shown, given)
+    assert plan is not None
+    assert plan_of(hidden, given) is None
+    differing: list[Finding] = []
+    (played_test,) = played("serve", given, {shown: plan}, differing.append)
+    assert (played_test.rejects, differing) == ([shown], [])
+    assert len(played_test.test.test.exchanges) == len(plan.steps)

@@ -132,7 +132,11 @@ def test_a_commit_is_printed_with_its_retention() -> None:
 
 @pytest.mark.parametrize(
     ("age_ms", "words"),
-    [(90_000, " committed 1 min 30 s earlier"), (-90_000, " committed 1 min 30 s later"), (0, "")],
+    [
+        (90_000, ", dated 1 min 30 s before the request"),
+        (-90_000, ", dated 1 min 30 s after the request"),
+        (0, ""),
+    ],
 )
 def test_a_commit_is_printed_with_the_time_that_it_says(age_ms: int, words: str) -> None:
     text = step_text(Request(1, 1, commit(-1, "", age_ms=age_ms)), {})

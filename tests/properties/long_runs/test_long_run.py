@@ -18,7 +18,7 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.model.classic.config import CLEANUP_INTERVAL, RETENTION
-from groupcheck.model.classic.instances.inputs import GROUP_ID, TOPIC, commit, offset_delete
+from groupcheck.model.classic.instances.inputs import GROUP_ID, TOPIC, commit, fetch, offset_delete
 from groupcheck.model.classic.instances.instance import DELAY
 from groupcheck.model.classic.instances.real_time import AtOnce, real_time_instances
 from groupcheck.model.classic.profiles import PROFILES
@@ -36,7 +36,7 @@ from groupcheck.properties.long_runs.resume_file import (
     MalformedResumeFileError,
     ResumeFile,
 )
-from groupcheck.properties.long_runs.timers import Cleaning, timed_instances
+from groupcheck.properties.long_runs.timers import Cleaning, timed_instances, waits_for_cleanups
 from groupcheck.properties.ports.health_check import HealthCheck, HealthCheckError
 from groupcheck.properties.ports.port import PortUnavailableError
 from groupcheck.properties.ports.source import port_source
@@ -53,6 +53,8 @@ from support.spaces import explored_once
 
 pytestmark = pytest.mark.slow  # on a real clock
 
+EXPIRING: Final = {DELAY: 0, RETENTION: 1, CLEANUP_INTERVAL: 1_000}
+QUERY: Final = f"{RETENTION}=1&{CLEANUP_INTERVAL}=1000"
 SETTINGS = Settings(members=1, steps=12, sequences=60, side_by_side=8)
 IN_ALL = 60
 
@@ -142,19 +144,21 @@ def test_timed_tours_cover_the_ends_of_sessions_rebalances_and_pending_ids(
     assert timers.covered > 0.9 * timers.total
 
 
+@pytest.mark.parametrize("broker", [{DELAY: 0}, EXPIRING], ids=["timers", "expiry"])
 @pytest.mark.parametrize("name", ["0.10.2", "2.7", "4.1"])
-def test_a_state_of_a_timed_tour_stays_the_same_for_half_a_tick(name: str) -> None:
+def test_a_state_of_a_timed_tour_stays_the_same_for_a_part_of_a_tick(
+    name: str, broker: dict[str, int]
+) -> None:
     profile = PROFILES[name]
-    for instance in timed_instances(profile, 2, {DELAY: 0}).values():
+    for instance in timed_instances(profile, 2, broker).values():
         space = explored_once(instance)
         for number, state in enumerate(space.nodes):
             timer = state.group.join_timer if state.group else None
-            for ms in (1, instance.tick_ms - 1) if timer is None or timer.left_ms else ():
+            waits = any(isinstance(given, Advance) for given in instance.inputs(state))
+            lasts = waits and (timer is None or timer.left_ms)
+            for ms in (1, instance.tick_ms - 1) if lasts else ():
                 (later,) = successors(state, Advance(ms), profile, instance.config)
                 assert space.numbers[instance.canonical(later.coordinator).node] == number
-
-
-EXPIRING: Final = {DELAY: 0, RETENTION: 1, CLEANUP_INTERVAL: 1_000}
 
 
 @pytest.mark.parametrize("name", ["0.10.2", "2.7", "4.1"])
@@ -177,7 +181,7 @@ def test_cleanups_during_a_tick_have_the_effect_of_the_cleanup_after_it(name: st
 
 
 def test_offsets_expire_in_timed_tours_of_a_broker_with_frequent_cleanups() -> None:
-    source = port_source(f"serve:4.1?{RETENTION}=1&{CLEANUP_INTERVAL}=1000")
+    source = port_source(f"serve:4.1?{QUERY}")
     settings = Settings("4.1", sequences=80, steps=6, stage="timed tours")
     try:
         verification = Verification(source, settings, schedule=long_run())
@@ -188,16 +192,54 @@ def test_offsets_expire_in_timed_tours_of_a_broker_with_frequent_cleanups() -> N
     assert {each.name for each in result.instances} == {"expiry", "expiry-transactions"}
     applied = verification.covered()["4.1"].applied
     assert {"cleanup/simple", "cleanup/group-removed"} <= applied
+    expiry = next(each.transitions for each in result.instances if each.name == "expiry")
+    assert expiry.covered > 0.1 * expiry.total
 
 
 def test_only_timed_tours_run_on_a_broker_whose_offsets_expire() -> None:
-    source = port_source(f"serve?{CLEANUP_INTERVAL}=1000")
+    source = port_source(f"serve?{QUERY}")
     try:
         for schedule in (long_run(), None):
-            with pytest.raises(PortUnavailableError, match="only timed tours"):
+            with pytest.raises(PortUnavailableError, match="Only timed tours"):
                 Verification(source, SETTINGS, schedule=schedule).run()
     finally:
         source.stop()
+
+
+@pytest.mark.parametrize(
+    "settings", [f"{DELAY}=3000", "group.max.session.timeout.ms=5000"], ids=["delay", "sessions"]
+)
+def test_no_walk_replaces_timed_tours_on_a_broker_whose_offsets_expire(settings: str) -> None:
+    source = port_source(f"serve?{QUERY}&{settings}")
+    try:
+        with pytest.raises(PortUnavailableError, match="no timed tours in which offsets expire"):
+            Verification(source, SETTINGS._replace(stage="timed tours"), schedule=long_run()).run()
+    finally:
+        source.stop()
+
+
+COMMITTED: Final = Request(1, 8, commit(-1, ""))
+FETCHED: Final = Request(2, 7, fetch(require_stable=False))
+EXPIRED: Final = (COMMITTED, Advance(61_000), Cleanup(), FETCHED)
+
+
+def test_a_sequence_that_does_not_wait_for_a_cleanup_shows_nothing() -> None:
+    waited = Sequence("2.7", EXPIRING, EXPIRED)
+    hasty = (*EXPIRED[:2], FETCHED)
+    assert waits_for_cleanups(waited)
+    assert not waits_for_cleanups(waited._replace(steps=hasty))
+    assert waits_for_cleanups(waited._replace(steps=(COMMITTED, FETCHED)))
+    assert waits_for_cleanups(Sequence("2.7", {}, hasty))
+
+
+def test_a_sequence_with_expiry_is_replayed_in_virtual_time_and_on_no_other_broker(
+    server: Process,
+) -> None:
+    sequence = Sequence("2.7", EXPIRING, EXPIRED)
+    assert replay_seen(sequence, port_source("builtin").connect()).finding is None
+    port = port_source(f"kafka://127.0.0.1:{server.port}").connect()
+    with pytest.raises(PortUnavailableError, match=CLEANUP_INTERVAL):
+        replay_seen(sequence, port)
 
 
 def test_there_are_no_timed_tours_for_a_broker_with_an_initial_delay_or_long_sessions() -> None:
