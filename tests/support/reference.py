@@ -63,11 +63,11 @@ group that is lost and loaded from it. On a step in which the coordinator crashe
 is loaded or unloaded, they are the only action properties that are checked.
 
 The first {{invariants}} are the invariants. `ConsumerGroup.tla` states them too, and {{actions}}
-of the {{of}} action properties. They use the constants of the version and the names of the actions,
-but no other operator of the rules. The request of a step is no variable there, so {{partly}} of them
-are stated in part: comments say what is left out. TLC checks in each model instance those that the
-version keeps. Where a version breaks one, TLC finds a
-shortest violation with as many steps as groupcheck.
+of the {{of}} action properties. They use the constants of the version and the names of the
+actions, but no other operator of the rules. The request of a step is no variable there, so
+{{partly}} of them are stated in part: comments say what is left out. TLC checks in each model
+instance those that the version keeps. Where a version breaks one, TLC finds a shortest violation
+with as many steps as groupcheck.
 
 | property | promise | source | TLC checks it |
 | --- | --- | --- | --- |
