@@ -20,7 +20,7 @@ CHECKED: Final = (
     PortChecked("kafka:2.5", "2.5", 96, 2_866),
     PortChecked("kafka:2.6", "2.7", 96, 2_866),
     PortChecked("kafka:2.7", "2.7", 227, 5_914),
-    PortChecked("kafka:2.8", "2.8", 96, 2_861),
+    PortChecked("kafka:2.8", "2.8", 131, 3_005),
     PortChecked("kafka:3.0", "3.2", 96, 2_868),
     PortChecked("kafka:3.1", "3.2", 96, 2_870),
     PortChecked("kafka:3.2", "3.2", 96, 2_877),
