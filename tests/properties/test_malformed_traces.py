@@ -102,7 +102,7 @@ def test_mutated_trace_is_refused_in_one_line_or_replays_without_a_finding_on_th
         line = str(refused)
         assert line.startswith("t:")
         assert "\n" not in line
-        assert len(line) < 250
+        assert len(line) < 300
         return
     assert parse(dump(sequence), "t") == sequence
     assert replay(sequence, BuiltinPort()) is None

@@ -24,7 +24,6 @@ from groupcheck.properties.explored import Explored, explored
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.verify import Verification
-from support import product
 from support.model_port import ModelPort
 from support.product import Known, Product, UndecidedError, known
 
@@ -110,7 +109,7 @@ def test_the_product_and_a_verification_agree_on_every_fifteenth_edit() -> None:
     assert 10 < len(visible) < len(edits) - 10
 
 
-def test_a_product_that_grows_too_large_is_undecided(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(product, "MOST_PAIRS", 0)
+def test_a_product_that_grows_too_large_is_undecided() -> None:
+    edit = FromVersion("leave/member", PROFILES["4.1"].version)
     with pytest.raises(UndecidedError):
-        _shortest(FromVersion("leave/member", PROFILES["4.1"].version))
+        Product.of(_given()[1], edit, most_pairs=0).shortest()
