@@ -97,9 +97,11 @@ class Recorded:
         """Whether the model with an edit rejects one of the tests."""
         edited = deviating(self.profile, (edit,))
         tried: set[int] = set()
-        for config, state, given in self._steps_of(edit):
+        # The newest tests first: plans are at the end of a file.
+        steps = sorted(self._steps_of(edit), key=lambda step: self.steps[step].tests[-1])
+        for config, state, given in reversed(steps):
             outcomes, tests = self.steps[config, state, given]
-            untried = [number for number in tests if number not in tried]
+            untried = [number for number in reversed(tests) if number not in tried]
             if not untried or not _differ(outcomes, successors(state, given, edited, config)):
                 continue
             for number in untried[: MOST_TESTS - len(tried)]:
