@@ -55,6 +55,7 @@ from groupcheck.properties.ports.topics import Topics
 from groupcheck.properties.tolerances import USUAL, Tolerances
 
 CONNECT_S: Final = 5.0
+TRIES: Final = 3  # of a broker that this process can start again
 LOCAL_ERRORS: Final = (errno.EMFILE, errno.ENFILE)  # out of sockets here, not the broker's failure
 
 
@@ -128,15 +129,16 @@ class WirePort:
                 other settings than `config`.
         """
         del profile
-        try:
-            self._open(config)
-        except PortUnavailableError:
-            if self._replaced is None:
-                raise
-            if self._broker_info is not None:
-                self._broker_info.clear()
-            self._bootstrap = self._replaced(self._bootstrap)
-            self._open(config)
+        for left in reversed(range(TRIES)):
+            try:
+                self._open(config)
+                break
+            except PortUnavailableError:
+                if self._replaced is None or not left:
+                    raise
+                if self._broker_info is not None:
+                    self._broker_info.clear()
+                self._bootstrap = self._replaced(self._bootstrap)
         newest = self._info.versions.get("JoinGroup")
         return PortInfo(_url(*self._bootstrap), f"JoinGroup up to version {newest}")
 
