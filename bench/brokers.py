@@ -10,8 +10,9 @@
 
 `run` starts or resumes a long run on each port (all by default); `confirm` replays the sequence of
 each finding on Kafka of the same version; `check` fails if Kafka or this project's coordinator has
-a finding without a known cause that comes again when its sequence runs alone. From the results in
-DIR, `compared` writes docs/brokers-compared.md, and `minors` writes docs/kafka-versions.md.
+a finding without a known cause that mostly comes again when its sequence runs alone. From the
+results in DIR, `compared` writes docs/brokers-compared.md, and `minors` writes
+docs/kafka-versions.md.
 
 `record` records a long run on Kafka in tests/recorded (with `--sequences 300`; 100 for a minor
 version), without the tests that show its bugs, and keeps at most 200 of them, in place of all that
@@ -219,20 +220,25 @@ def _sequence_of(each: Mapping[str, Any]) -> Sequence:
 
 
 def _comes_again(spec: str, each: Mapping[str, Any]) -> bool:
-    """Whether the sequence of a finding has a finding again on a new broker, alone."""
+    """Whether the sequence of a finding mostly has one again on a new broker, alone.
+
+    Kafka has races. In 2.7 a session may end in the millisecond in which its member's SyncGroup is
+    answered: the timer has expired, waits for the group's lock, and then removes the member
+    although the answer has restarted its session (`GroupCoordinator.scala:1289`).
+    """
     source = port_source(spec, tolerances=TOLERANCES)
+    times = 0
     try:
         for _ in range(REPEATS):
             port = source.connect()
             try:
                 again = replay(_sequence_of(each), port)
-                if again is not None and not _cause(spec, {"text": text_of(again)}):
-                    return True
+                times += again is not None and not _cause(spec, {"text": text_of(again)})
             finally:
                 port.shutdown()
     finally:
         source.stop()
-    return False
+    return times > REPEATS / 2
 
 
 def _on_kafka(each: Mapping[str, Any]) -> dict[str, Any]:
@@ -273,8 +279,8 @@ def _columns(into: Path) -> Iterator[Column]:
 def check(into: Path) -> bool:
     """Return whether every finding of Kafka and of this project's coordinator has a known cause.
 
-    A finding that does not come again does not count: the machine may have been busy, or it needs
-    other groups besides.
+    A finding that does not mostly come again does not count: it is a race of Kafka, the machine was
+    busy, or it needs other groups besides.
     """
     well = True
     ports = [*(f"kafka:{each.minor}" for each in RELEASES), "serve", "serve:4.1"]
