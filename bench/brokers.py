@@ -226,13 +226,13 @@ def _comes_again(spec: str, each: Mapping[str, Any]) -> bool:
     answered: the timer has expired, waits for the group's lock, and then removes the member
     although the answer has restarted its session (`GroupCoordinator.scala:1289`).
     """
+    sequence, times = _sequence_of(each), 0
     source = port_source(spec, tolerances=TOLERANCES)
-    times = 0
     try:
         for _ in range(REPEATS):
             port = source.connect()
             try:
-                again = replay(_sequence_of(each), port)
+                again = replay(sequence, port)
                 times += again is not None and not _cause(spec, {"text": text_of(again)})
             finally:
                 port.shutdown()
