@@ -34,7 +34,7 @@ from groupcheck.properties.generators.fuzzing import fuzz
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.generators.parallel_walks import ParallelWalks, processors
 from groupcheck.properties.generators.precomputed import PrecomputedSteps
-from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.generators.tour import stepper, tour
 from groupcheck.properties.generators.walks import Walker
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.source import port_source
@@ -98,11 +98,13 @@ def beyond() -> int:
     return sum(fuzz(port, PROFILE, capabilities, random, STEPS).steps for _ in range(EXAMPLES))
 
 
-def in_bulk(space: StateSpace, jobs: int, count: int) -> Work:
+def in_bulk(precomputed: PrecomputedSteps, jobs: int, count: int) -> Work:
     """Walks as in `verify --walks`: of each kind, and beyond the instance."""
 
     def work() -> int:
-        bulk = ParallelWalks(port_source("builtin"), PROFILE, {"space": space}, 0, count, STEPS)
+        bulk = ParallelWalks(
+            port_source("builtin"), PROFILE, {"space": precomputed}, 0, count, STEPS
+        )
         return sum(part.steps for part in bulk.run(jobs))
 
     return work
@@ -139,7 +141,7 @@ def walked(precomputed: PrecomputedSteps, choice: str, seed: int) -> Iterator[tu
 def toured(precomputed: PrecomputedSteps, seed: int) -> Iterator[tuple[int, int]]:
     """The number of steps and of covered transitions, after each test of a tour."""
     coverage, done = Coverage(precomputed.space, Random(seed)), 0
-    for steps, *_ in tour(coverage, BuiltinPort(seed), STEPS):
+    for steps, *_ in tour(coverage, stepper(coverage, BuiltinPort(seed)), STEPS):
         done += steps
         yield done, len(coverage.shown)
     while True:
@@ -202,14 +204,14 @@ def speeds(space: StateSpace, rounds: int, walks_in_all: int) -> None:
     }
     sources |= {f"walks, {choice}": walks(precomputed, choice) for choice in CHOICES}
     sources["walks beyond the instances"] = beyond
-    sources["verify --walks, all of them mixed"] = in_bulk(space, 1, 600)
+    sources["verify --walks, all of them mixed"] = in_bulk(precomputed, 1, 600)
     measured(sources, time.process_time, rounds)
     jobs = processors()
     show(f"by wall-clock time on {jobs} cores, with their start and the exploration")
     measured(
         {
             "Hypothesis machine by hand, no oracle": by_hand,
-            "verify --walks, all of them mixed": in_bulk(space, jobs, walks_in_all),
+            "verify --walks, all of them mixed": in_bulk(precomputed, jobs, walks_in_all),
         },
         time.perf_counter,
         max(1, rounds // 2),

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from types import ModuleType
 from typing import Final
 
 from groupcheck.cache import derived
@@ -17,10 +18,14 @@ from groupcheck.model.classic.instances.instance import (
 from groupcheck.model.classic.instances.small import small_instances
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.step import Profile
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.edits import ChangeAnswer, Edit, FirstNumber, rules_beside
-from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, explore
+from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, Transition, explore
 from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.vocabulary import Response
+from groupcheck.properties import generators
 from groupcheck.properties.coverage.covered import digest
+from groupcheck.properties.generators.precomputed import PrecomputedSteps, all_changes
 from groupcheck.properties.result import Settings
 
 # The factor by which deviations may enlarge an instance.
@@ -60,15 +65,44 @@ def space_of(instance: Instance, done: Callable[[int], None] = lambda _states: N
         done(found)
 
     # Rules are functions and cannot be pickled; numbers are quickly computed.
-    package, _, _ = type(instance).__module__.rpartition(".")
     space = derived(
-        f"state space of {instance.text}",
-        lambda: explore(instance, count)._replace(instance=None, numbers={}),
-        sys.modules[package],
+        f"states, transitions of {instance.text}",
+        lambda: _shared(explore(instance, count))._replace(instance=None, numbers={}),
+        _package_of(instance),
     )
     done(len(space.nodes) - states)
     numbers = {node: number for number, node in enumerate(space.nodes)}
     return space._replace(instance=instance, numbers=numbers)
+
+
+def steps_of(space: StateSpace, model: Profile) -> PrecomputedSteps:
+    """The precomputed steps of a space, by the rules of a profile; Kafka's are derived once."""
+    instance = space.instance
+    if not model is instance.profile is EVERY_PROFILE.get(model.name):
+        return PrecomputedSteps(space, model)
+    changes = derived(
+        f"changes of {instance.text}", lambda: all_changes(space), _package_of(instance), generators
+    )
+    return PrecomputedSteps(space, model, changes)
+
+
+def _package_of(instance: Instance) -> ModuleType:
+    package, _, _ = type(instance).__module__.rpartition(".")
+    return sys.modules[package]
+
+
+def _shared(space: StateSpace) -> StateSpace:
+    """The space with equal inputs and equal responses once: it is smaller, and read faster."""
+    inputs: dict[tuple[type, Input], Input] = {}
+    responses: dict[tuple[type, Response], Response] = {}
+
+    def once(edge: Transition) -> Transition:
+        # Records of different types may be equal.
+        given = inputs.setdefault((type(edge.given), edge.given), edge.given)
+        answers = (responses.setdefault((type(each.body), each), each) for each in edge.responses)
+        return edge._replace(given=given, responses=tuple(answers))
+
+    return space._replace(edges=tuple(tuple(map(once, edges)) for edges in space.edges))
 
 
 def with_deviations(

@@ -146,7 +146,7 @@ class Run(Checks):
             UnfairError: the request uses a member id that the port has not revealed.
         """
         if isinstance(given, Request):
-            given = self._capped(given)
+            given = capped(given, self.port.max_versions)
             if not self.oracle.has_revealed(filter(is_symbol, needed_ids(given.body))):
                 raise UnfairError
         allowed = self.oracle.predict(given)
@@ -172,13 +172,6 @@ class Run(Checks):
             self.port.close()
         except PortFailedError as failure:
             raise self.failed(failure, during="close") from failure
-
-    def _capped(self, request: Request) -> Request:
-        if self.port.max_versions is None:
-            return request
-        newest = self.port.max_versions.get(request.api, request.api_version)
-        version = min(request.api_version, newest)
-        return request._replace(api_version=version, body=trim(request.body, version))
 
     def _send(self, given: Input, ids: Collection[int]) -> Observation:
         if isinstance(given, Request):
@@ -210,6 +203,14 @@ class Run(Checks):
                 elapsed_ms=seen.elapsed_ms + max(more.elapsed_ms, 1),
             )
         return seen
+
+
+def capped(request: Request, max_versions: Mapping[str, int] | None) -> Request:
+    """The request in a version that the port supports."""
+    if max_versions is None:
+        return request
+    version = min(request.api_version, max_versions.get(request.api, request.api_version))
+    return request._replace(api_version=version, body=trim(request.body, version))
 
 
 def expected(allowed: list[Outcome]) -> set[int]:

@@ -19,7 +19,7 @@ from groupcheck.properties.explored import virtual
 from groupcheck.properties.findings.finding import keep
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.generators.parallel_walks import ParallelWalks
-from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.generators.tour import CheckedSteps, stepper, tour
 from groupcheck.properties.minimising import (
     MOST_HANGS,
     conclude,
@@ -115,14 +115,15 @@ def _tour_concurrently(run: Verification, *, share: bool) -> bool:
 
     def walk() -> bool:
         with run.port() as port:
-            model, is_over = run.search.model, lambda: run.search_is_over
-            for steps, finding, checks, _ in tour(coverage, port, settings.steps, model, is_over):
+            checked = CheckedSteps(coverage.explored, port, run.search.model)
+            tests = tour(coverage, checked, settings.steps, lambda: run.search_is_over)
+            for steps, finding, _ in tests:
                 if finding is not None and share and run.source.separate():
                     raise _SharedBrokerFailedError
                 failed = finding is not None and finding.failure is not None
-                run.keep_test(checks, failed=failed)
+                run.keep_test(checked.run, failed=failed)
                 run.count_tour(coverage, steps)
-                run.count(steps, finding, checks)
+                run.count(steps, finding, checked.run)
                 done(1)
                 return True
         return False
@@ -176,8 +177,8 @@ def _tour(run: Verification) -> None:
     def tour_on_a_port(coverage: Coverage, done: Callable[[int], None], _port: int) -> None:
         nonlocal hangs, is_over
         with run.port() as port:
-            tests = tour(coverage, port, run.settings.steps, run.search.model)
-            for steps, finding, _, taken in tests:
+            steps_of_port = stepper(coverage, port, run.search.model)
+            for steps, finding, taken in tour(coverage, steps_of_port, run.settings.steps):
                 run.count_tour(coverage, steps, taken)
                 run.count(steps, finding)
                 done(coverage.news())
@@ -198,9 +199,9 @@ def _tour(run: Verification) -> None:
 def _walk(run: Verification) -> None:
     """Random walks in the instances and beyond."""
     settings = run.settings
-    spaces = {name: coverage.space for name, coverage in run.coverages.items()}
+    steps = {name: coverage.steps(run.search.model) for name, coverage in run.coverages.items()}
     bulk = ParallelWalks(
-        run.source, run.search.model, spaces, settings.seed, settings.walks, settings.steps
+        run.source, run.search.model, steps, settings.seed, settings.walks, settings.steps
     )
     done = run.progress("random walks", settings.walks)
     with run.side_by_side() as each:

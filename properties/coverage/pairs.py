@@ -7,12 +7,13 @@ without the pair.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.properties.coverage.covered import references
-from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
+from groupcheck.properties.coverage.transition_coverage import Coverage
 
 
 class Second(Transition):
@@ -39,7 +40,7 @@ def unfolded(space: StateSpace, firsts: list[TransitionReference]) -> StateSpace
 
 
 class PairCoverage(Coverage):
-    """Which pairs of adjacent transitions a port has covered."""
+    """Which pairs of adjacent transitions of a state space a port has covered."""
 
     def __init__(self, space: StateSpace, random: Random) -> None:
         self.firsts = [
@@ -49,7 +50,7 @@ class PairCoverage(Coverage):
         ]
         wide = unfolded(space, self.firsts)
         super().__init__(wide, random, lambda edge: isinstance(edge, Second))
-        self._size = len(space.nodes)
+        self.explored, self._size = space, len(space.nodes)
 
     def covered_pairs(self) -> set[tuple[TransitionReference, TransitionReference]]:
         """Return the covered pairs, as transitions of the original graph."""
@@ -60,17 +61,6 @@ class PairCoverage(Coverage):
             if node >= self._size
         }
 
-    def arrived(
-        self, node: int, fork: Fork, target: int, applied: frozenset[tuple[str, ...]]
-    ) -> int:
-        """Return the node for the transition by which the port reached `target`, if unambiguous."""
-        taken = {
-            self.after(transition)
-            for transition in fork.branches
-            if self.space.numbers[self.space.nodes[self.after(transition)]] == target
-            and (
-                len(fork.branches) == 1
-                or self.space.edges[node][transition.edge].applied in applied
-            )
-        }
-        return taken.pop() if len(taken) == 1 else target
+    def arrived(self, taken: Sequence[TransitionReference], target: int) -> int:
+        """Return the node for the branch that the port took, if it is unambiguous."""
+        return self.after(taken[0]) if len(taken) == 1 else target

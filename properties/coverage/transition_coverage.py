@@ -8,6 +8,7 @@ from itertools import pairwise, repeat
 from random import Random
 from threading import RLock
 
+from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.graph import TransitionReference
@@ -15,7 +16,9 @@ from groupcheck.model.engine.lower_bound import least_steps
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.covered import references
 from groupcheck.properties.coverage.kind import Kind
+from groupcheck.properties.explored import steps_of
 from groupcheck.properties.generators.frontier import NearestFrontier, Way, path_to
+from groupcheck.properties.generators.precomputed import PrecomputedSteps
 from groupcheck.properties.input_kinds import kind_of
 from groupcheck.properties.result import TransitionCounts
 
@@ -53,6 +56,7 @@ class Coverage:
     It tries and counts only the `wanted` transitions, though a path to them may need others; the
     first transition of a fork decides for the fork. Paths are planned for a port that chooses
     branches at random, or, if `forks_obey`, for one that takes the branch that the path needs.
+    `explored` is the state space; `space` has the graph of the paths, which may have more nodes.
     """
 
     def __init__(
@@ -63,7 +67,7 @@ class Coverage:
         *,
         forks_obey: bool = False,
     ) -> None:
-        self.space = space
+        self.space = self.explored = space
         self._obeyed = forks_obey
         self._wanted = wanted
         self._lock = RLock()
@@ -82,10 +86,19 @@ class Coverage:
         self._resumed: dict[Label, list[tuple[int, Fork]]] = {}
         self._missed: Counter[TransitionReference] = Counter()
         self._reported = 0
+        self._steps: PrecomputedSteps | None = None
         self._forks = [_forks_of(node, edges) for node, edges in enumerate(space.edges)]
         self.todo = [self._in_order(node, random) for node in range(len(space.nodes))]
         self._ways = [self._ways_out(node) for node in range(len(space.nodes))]
         self._nearest = NearestFrontier(self._ways, self.todo.__getitem__)
+
+    def steps(self, model: Profile | None = None) -> PrecomputedSteps:
+        """Return the precomputed steps of the space, by the rules of a profile or its own."""
+        model = model or self.explored.instance.profile
+        with self._lock:
+            if self._steps is None or self._steps.profile is not model:
+                self._steps = steps_of(self.explored, model)
+            return self._steps
 
     def _in_order(self, node: int, random: Random) -> list[Fork]:
         order = [fork for fork in self._forks[node].values() if self.wants(node, fork)]
@@ -136,33 +149,22 @@ class Coverage:
             if self.shown.issuperset(fork.branches):
                 self._done(branch.node, fork)
 
-    def arrived(
-        self, node: int, fork: Fork, target: int, applied: frozenset[tuple[str, ...]]
-    ) -> int:
-        """Return the node of a port that has reached `target` by a branch of the fork."""
-        del node, fork, applied
+    def arrived(self, taken: Sequence[TransitionReference], target: int) -> int:
+        """Return the node of a port that has reached `target` by one of these branches."""
+        del taken
         return target
 
-    def show(
-        self, node: int, fork: Fork, target: int, applied: frozenset[tuple[str, ...]]
-    ) -> TransitionReference | None:
-        """Record the branch that the port took; `applied` has the rules that may have been applied.
+    def show(self, fork: Fork, taken: Sequence[TransitionReference]) -> TransitionReference | None:
+        """Record the branches of a fork that the port may have taken.
 
         Returns:
             The branch, if it is unambiguous.
         """
         with self._lock:
-            taken = [branch for branch in fork.branches if self.after(branch) == target]
-            if len(taken) > 1:
-                taken = [
-                    branch
-                    for branch in taken
-                    if self.space.edges[node][branch.edge].applied in applied
-                ]
             self.shown.update(taken)
             self.times.update(taken)
             if self.shown.issuperset(fork.branches):
-                self._done(node, fork)
+                self._done(fork.branches[0].node, fork)
             return taken[0] if len(taken) == 1 else None
 
     def follow(
@@ -432,3 +434,14 @@ def _forks_of(node: int, edges: tuple[Transition, ...]) -> dict[Input, Fork]:
         fork = forks.setdefault(edge.given, Fork(edge.given))
         fork.branches.append(TransitionReference(node, index))
     return forks
+
+
+def edges_taken(
+    edges: Sequence[Transition],
+    indexes: Sequence[int],
+    target: int,
+    applied: Collection[tuple[str, ...]],
+) -> list[int]:
+    """Those of a node's transitions by which it may have come to a target, with these rules."""
+    found = [index for index in indexes if edges[index].target == target]
+    return found if len(found) < 2 else [i for i in found if edges[i].applied in applied]

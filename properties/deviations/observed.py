@@ -15,10 +15,11 @@ from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine.edits import Edit, FirstNumber, about, rules_beside
 from groupcheck.model.engine.exploration import StateSpace, Transition
+from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.rules import Version
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request
-from groupcheck.properties.coverage.transition_coverage import Coverage, Fork
+from groupcheck.properties.coverage.transition_coverage import Coverage, Fork, edges_taken
 from groupcheck.properties.deviations.shared_steps import SharedSteps
 from groupcheck.properties.explored import deviating_space
 from groupcheck.properties.findings.finding import Exchange, Finding
@@ -124,7 +125,9 @@ def count_covered(test: ObservedTest, coverage: Coverage, model: Profile, *, fai
             return
         after = _node(coverage.space, oracle)
         if after is not None:
-            coverage.show(before, fork, after, oracle.applied)
+            edges, indexes = coverage.space.edges[before], [b.edge for b in fork.branches]
+            taken = edges_taken(edges, indexes, after, oracle.applied)
+            coverage.show(fork, [TransitionReference(before, edge) for edge in taken])
 
 
 def _node(space: StateSpace, oracle: Oracle) -> int | None:

@@ -22,9 +22,8 @@ from groupcheck.model.classic.instances.instance import Instance
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import Edit
-from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.properties.deviations.deviating import deviating, deviations_of
-from groupcheck.properties.explored import space_of
+from groupcheck.properties.explored import space_of, steps_of
 from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.choices import Guide, swarm, uniform
 from groupcheck.properties.generators.context import Capabilities, capabilities_of
@@ -73,7 +72,7 @@ class ParallelWalks(NamedTuple):
 
     source: PortSource
     profile: Profile
-    spaces: Mapping[str, StateSpace]
+    precomputed: Mapping[str, PrecomputedSteps]
     seed: int
     walks: int
     steps: int
@@ -106,7 +105,7 @@ class ParallelWalks(NamedTuple):
     def _in_processes(self, jobs: int) -> Iterator[Part]:
         context = multiprocessing.get_context("spawn")
         stop = context.Event()
-        plain = {name: _plain(space.instance) for name, space in self.spaces.items()}
+        plain = {name: _plain(each.space.instance) for name, each in self.precomputed.items()}
         deviations = list(map(as_json, self.profile.edits))
         given = (
             self.source.spec,
@@ -139,17 +138,16 @@ def _plain(instance: Instance) -> Instance:
 
 
 class Parts:
-    """Runs parts, one after the other, and keeps the precomputed steps between them."""
+    """Runs parts, one after the other."""
 
     def __init__(self, plan: ParallelWalks) -> None:
         self.plan = plan
-        self._precomputed = {name: PrecomputedSteps(space) for name, space in plan.spaces.items()}
 
     def run(self, number: int, check: Callable[[], None]) -> Part:
         """Run one part."""
         port = self.plan.source.connect()
         try:
-            return _RunningPart(self.plan, self._precomputed, port, number).run(check)
+            return _RunningPart(self.plan, port, number).run(check)
         finally:
             port.shutdown()
 
@@ -160,7 +158,6 @@ class _RunningPart:
     def __init__(
         self,
         plan: ParallelWalks,
-        precomputed: Mapping[str, PrecomputedSteps],
         port: Port,
         number: int,
     ) -> None:
@@ -168,10 +165,8 @@ class _RunningPart:
         self.port = port
         self.random = Random(f"{plan.seed}/{number}")
         self.count = min(WALKS, plan.walks - number * WALKS)
-        self.walkers = {
-            name: Walker(each, port, plan.profile) for name, each in precomputed.items()
-        }
-        self.guides = {name: Guide(each, self.random) for name, each in precomputed.items()}
+        self.walkers = {name: Walker(each, port) for name, each in plan.precomputed.items()}
+        self.guides = {name: Guide(each, self.random) for name, each in plan.precomputed.items()}
         self.capabilities: Capabilities | None = None
         self.findings: dict[tuple[str, ...], Finding] = {}
         self.applied: Counter[str] = Counter()
@@ -234,8 +229,11 @@ def _begin(  # noqa: PLR0913, PLR0917 - of the walks
     gc.set_threshold(50_000)
     profile = EVERY_PROFILE[profile_name]
     profile = deviating(profile, deviations_of(profile, deviations))
-    spaces = {name: space_of(each._replace(profile=profile)) for name, each in instances.items()}
-    plan = ParallelWalks(port_source(spec, seed=seed), profile, spaces, seed, walks, steps)
+    precomputed = {
+        name: steps_of(space_of(each._replace(profile=profile)), profile)
+        for name, each in instances.items()
+    }
+    plan = ParallelWalks(port_source(spec, seed=seed), profile, precomputed, seed, walks, steps)
     _mine["parts"], _mine["stop"] = Parts(plan), stop
     gc.freeze()
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from groupcheck.model.vocabulary import JoinGroupResponse, ResponseBody
 from groupcheck.properties.generators.precomputed import NEWCOMER, AllowedAnswer, Branch
+
+# The node of a walk that has left the instance.
+OUTSIDE: Final = -1
 
 
 class WalkState(NamedTuple):
@@ -52,6 +55,5 @@ def moved(branch: Branch, at: WalkState, number: int) -> WalkState:
         names = {after: names.get(before, symbol) for before, after in branch.names}
     if branch.renumbers or len(ids) != len(branch.ids):
         ids = {after: ids.get(before, number) for before, after in branch.ids}
-    return WalkState(
-        branch.target, names, at.revealed, ids, at.generation_offset + branch.generations
-    )
+    offset = 0 if branch.generations is None else at.generation_offset + branch.generations
+    return WalkState(branch.target, names, at.revealed, ids, offset)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from typing import Final, NamedTuple
+from collections.abc import Collection, Mapping
 
 from groupcheck.model.classic.exploring.canonical import rename
 from groupcheck.model.classic.instances.inputs import NOBODY
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.state import HeldAnswer
-from groupcheck.model.classic.step import Outcome, Profile
+from groupcheck.model.classic.step import Outcome
 from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     API_OF,
@@ -20,44 +19,22 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.findings.finding import Exchange
 from groupcheck.properties.histories.bodies import without
-from groupcheck.properties.ports.port import Observation, PortFailedError
+from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import Checks
 from groupcheck.properties.sequence import member_ids
 
 
-class End(NamedTuple):
-    """How a test ended, if the port failed: at which step, or `during` "open" or "close"."""
-
-    failure: PortFailedError | None = None
-    given: Input | None = None
-    during: str = ""
-
-
-WELL: Final = End()
-
-
-def replay_recorded(
-    profile: Profile, broker: Mapping[str, int], exchanges: Iterable[Exchange], end: End = WELL
-) -> Checks:
-    """Check recorded exchanges, which have the port's own member ids, with the oracle.
+def check_recorded(checks: Checks, exchange: Exchange) -> None:
+    """Check the next recorded exchange of a test, which has the port's own member ids.
 
     Raises:
-        FoundError: the model does not allow them, or the port failed in the end.
+        FoundError: the model does not allow it.
     """
-    checks = Checks(profile, broker)
-    oracle = checks.oracle
-    if end.failure is not None and end.during == "open":
-        raise checks.failed(end.failure, during="open")
-    for each in exchanges:
-        given = _renamed(each.given, oracle.names)
-        checks.observe(given, oracle.predict(given), each.seen)
-    if end.failure is not None:
-        last = None if end.given is None else _renamed(end.given, oracle.names)
-        raise checks.failed(end.failure, last, end.during)
-    return checks
+    given = renamed(exchange.given, checks.oracle.names)
+    checks.observe(given, checks.oracle.predict(given), exchange.seen)
 
 
-def _renamed(given: Input, names: dict[str, str]) -> Input:
+def renamed(given: Input, names: dict[str, str]) -> Input:
     """The input with other member ids."""
     if not isinstance(given, Request):
         return given
@@ -121,7 +98,7 @@ class ExchangeChecker:
             names = {name: known.get(name, NOBODY) for name in member_ids(given.body) if name}
             strangers = names.keys() - known.keys()
             answers = [a._replace(body=without(a.body, strangers)) for a in answers]
-            given = _renamed(given, names)
+            given = renamed(given, names)
         allowed = oracle.predict(given)
         later = {a.request_id for a in held}.difference(a.request_id for a in answers)
         if later:

@@ -23,7 +23,7 @@ from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.graph import TransitionReference
 from groupcheck.model.engine.minimising import minimised
 from groupcheck.properties.findings.finding import Finding, keep
-from groupcheck.properties.generators.tour import Walk
+from groupcheck.properties.generators.tour import CheckedSteps, Walk
 from groupcheck.properties.long_runs.attempts import TRIES, DisturbedError, Ran, attempted
 from groupcheck.properties.long_runs.availability import AvailabilityMonitor
 from groupcheck.properties.long_runs.live_walk import Pace, walk_live
@@ -300,12 +300,14 @@ class _LongRun:
         return Ran(walked.steps, walked.finding, rules, checks=walked.checks)
 
     def _tour_one(self, name: str, port: Port, valid: Callable[[], bool]) -> Ran:
+        coverage = self._run.coverages[name]
+        steps = CheckedSteps(coverage.explored, port)
         try:
-            walk = Walk(self._run.coverages[name], port, self._settings.steps, counts=valid)
+            walk = Walk(coverage, steps, self._settings.steps, counts=valid)
         except FoundError as found:
             return Ran(0, found.finding, space=name)
         finding = walk.go()
-        return Ran(walk.steps, finding, space=name, checks=walk.run)
+        return Ran(walk.steps, finding, space=name, checks=steps.run)
 
     def _record(self, number: int, stage: str, began_s: float, ran: Ran, *, decided: bool) -> None:
         """Store and count the result of a sequence."""

@@ -16,7 +16,7 @@ from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.generators.tour import stepper, tour
 from groupcheck.properties.ports.port import Fault, Observation, Port
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence, dump, parse
@@ -34,7 +34,8 @@ def space(request: pytest.FixtureRequest) -> StateSpace:
 
 
 def _findings(space: StateSpace, port: Port, seed: int = 0) -> list[Finding]:
-    walks = tour(Coverage(space, Random(seed)), port, LIMIT)
+    coverage = Coverage(space, Random(seed))
+    walks = tour(coverage, stepper(coverage, port), LIMIT)
     return [finding for _, finding, *_ in walks if finding is not None]
 
 

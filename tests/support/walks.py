@@ -23,7 +23,7 @@ from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.context import capabilities_of
 from groupcheck.properties.generators.fuzzing import fuzz
-from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.generators.tour import stepper, tour
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Port
 from groupcheck.properties.run import FoundError, Run, UnfairError
@@ -71,7 +71,8 @@ class Walked(NamedTuple):
 def toured(space: StateSpace, seed: int = 1, port: Port | None = None) -> Walked:
     """A tour of all transitions of a model instance that the coordinator's choices lead to."""
     steps, port = 0, port or BuiltinPort(seed)
-    for walked, finding, *_ in tour(Coverage(space, Random(seed)), port, STEPS):
+    coverage = Coverage(space, Random(seed))
+    for walked, finding, *_ in tour(coverage, stepper(coverage, port), STEPS):
         steps += walked
         if finding is not None:
             return Walked(steps, finding)

@@ -8,7 +8,7 @@ import pytest
 
 from groupcheck.properties.coverage.covered import covered_space, references
 from groupcheck.properties.coverage.pairs import PairCoverage, Second
-from groupcheck.properties.generators.tour import Walk
+from groupcheck.properties.generators.tour import Walk, stepper
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Port
 from support.model_port import ModelPort
@@ -45,7 +45,7 @@ def test_unfolded_graph_has_a_transition_and_a_bit_for_each_pair() -> None:
 @pytest.mark.parametrize("port", [BuiltinPort(), ModelPort()])
 def test_walk_covers_fewer_pairs_than_it_takes_steps(port: Port) -> None:
     coverage = PairCoverage(explored("2.7", "metadata"), Random(0))
-    walk = Walk(coverage, port, LIMIT)
+    walk = Walk(coverage, stepper(coverage, port), LIMIT)
     assert walk.go() is None
     edges = coverage.space.edges
     seconds = sum(

@@ -28,9 +28,8 @@ def _toured(space: StateSpace, wrong: frozenset[tuple[int, int]] = frozenset()) 
         if transition in wrong:
             coverage.diverge(node, fork)
             return None
-        target = coverage.after(transition)
-        coverage.show(node, fork, target, frozenset({space.edges[node][transition.edge].applied}))
-        return target
+        coverage.show(fork, [transition])
+        return coverage.after(transition)
 
     def test() -> None:
         node: int | None = 0

@@ -15,7 +15,7 @@ from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import ErrorCode, HeartbeatRequest, HeartbeatResponse, Request
 from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES, Coverage
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.generators.tour import tour
+from groupcheck.properties.generators.tour import stepper, tour
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
 from support.model_port import ModelPort
 from support.spaces import explored_once
@@ -30,7 +30,7 @@ def space() -> StateSpace:
 
 def _tour(space: StateSpace, port: Port) -> tuple[Coverage, list[int], list[Finding]]:
     coverage = Coverage(space, Random(0))
-    walks = list(tour(coverage, port, LIMIT))
+    walks = list(tour(coverage, stepper(coverage, port), LIMIT))
     return (
         coverage,
         [each.steps for each in walks],
@@ -103,7 +103,7 @@ def test_an_api_that_a_port_does_not_list_is_left_out_before_it_is_reached(
     space: StateSpace,
 ) -> None:
     coverage = Coverage(space, Random(0))
-    next(tour(coverage, NoHeartbeats(), 1))
+    next(tour(coverage, stepper(coverage, NoHeartbeats()), 1))
     by_other_rules = Coverage(space, Random(0))
     by_other_rules.leave_out_as(coverage)
     for each in (coverage, by_other_rules):

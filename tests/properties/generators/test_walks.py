@@ -9,7 +9,6 @@ import pytest
 
 from groupcheck.model.classic.instances.instance import instances, virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.generators import parallel_walks
 from groupcheck.properties.generators.choices import CHOICES, Guide, uniform
@@ -18,12 +17,12 @@ from groupcheck.properties.generators.fuzzing import fuzz
 from groupcheck.properties.generators.parallel_walks import ParallelWalks, Part
 from groupcheck.properties.generators.precomputed import PrecomputedSteps
 from groupcheck.properties.generators.walks import Walker
-from groupcheck.properties.histories.recorded_replay import replay_recorded
+from groupcheck.properties.histories.recorded_replay import check_recorded
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortFailedError
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.result import Settings
-from groupcheck.properties.run import replay
+from groupcheck.properties.run import Checks, replay
 from groupcheck.properties.verify import Verification
 from support.economy import few_or_many
 from support.faults import MADE_UP, faulty_port
@@ -61,9 +60,12 @@ def test_a_walk_has_the_state_that_the_oracle_determines(precomputed: Precompute
     walker, choose = Walker(precomputed, BuiltinPort(3)), uniform(precomputed, Random(3))
     for _ in range(40):
         walker.walk(choose, 60)
-        oracle = replay_recorded(PROFILE, precomputed.space.instance.broker, walker.record).oracle
+        checks = Checks(PROFILE, precomputed.space.instance.broker)
+        for each in walker.record:
+            check_recorded(checks, each)
         nodes = {
-            precomputed.space.numbers[precomputed.space.canonical(s).node] for s in oracle.states
+            precomputed.space.numbers[precomputed.space.canonical(s).node]
+            for s in checks.oracle.states
         }
         assert nodes == {walker.node}
     assert walker.asked == 0
@@ -143,17 +145,17 @@ def test_what_a_port_does_not_support_is_left_out_of_walks(precomputed: Precompu
 
 
 def _bulk(
-    connect: Callable[[], Port], walks: int, space: StateSpace, *, typed: bool = False
+    connect: Callable[[], Port], walks: int, precomputed: PrecomputedSteps, *, typed: bool = False
 ) -> ParallelWalks:
     source = port_source("builtin", seed=7) if typed else PortSource("port", connect)
-    return ParallelWalks(source, PROFILE, {"storing": space}, 7, walks, 40)
+    return ParallelWalks(source, PROFILE, {"storing": precomputed}, 7, walks, 40)
 
 
 def test_walks_are_the_same_whichever_process_does_them(
     precomputed: PrecomputedSteps, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parallel_walks, "STEPS_PER_PROCESS", 1_000)
-    todo = _bulk(ModelPort, 120, precomputed.space, typed=True)
+    todo = _bulk(ModelPort, 120, precomputed, typed=True)
     alone, together = list(todo.run(1)), list(todo.run(2))
     assert alone == together
     assert sum(part.walks for part in alone) == 120
@@ -162,7 +164,7 @@ def test_walks_are_the_same_whichever_process_does_them(
 def test_walks_beyond_the_explored_instances_accept_a_conforming_port(
     precomputed: PrecomputedSteps,
 ) -> None:
-    parts: list[Part] = list(_bulk(lambda: ModelPort(5), 100, precomputed.space).run(1))
+    parts: list[Part] = list(_bulk(lambda: ModelPort(5), 100, precomputed).run(1))
     assert [finding for part in parts for finding in part.findings] == []
     applied = {rule for part in parts for rule in part.applied}
     # That instance has no static members, transactions, crashes and so on.
