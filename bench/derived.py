@@ -20,14 +20,15 @@ from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.pipeline.logs.automaton import automaton
 from groupcheck.pipeline.offsets_topic.appends import appends
 from groupcheck.pipeline.transitions import transitions
-from groupcheck.properties.explored import space_of, virtual
+from groupcheck.properties.explored import space_of, steps_of, virtual
 from groupcheck.properties.result import Settings
 
 
 def spaces(version: str) -> None:
-    """The instances of a verification with the defaults."""
-    for instance in virtual(PROFILES[version], Settings(version)).values():
-        space_of(instance)
+    """The instances of a verification with the defaults, and what their transitions change."""
+    profile = PROFILES[version]
+    for instance in virtual(profile, Settings(version)).values():
+        steps_of(space_of(instance), profile)
 
 
 VALUES: Final[dict[str, Callable[[str], Any]]] = {

@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import gc
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
 from random import Random
 from statistics import mean, median
@@ -27,16 +27,19 @@ from matplotlib.figure import Figure
 from groupcheck.model.classic.instances.instance import feature_instances, virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage
+from groupcheck.properties.explored import steps_of
 from groupcheck.properties.generators.choices import CHOICES
 from groupcheck.properties.generators.context import capabilities_of
 from groupcheck.properties.generators.fuzzing import fuzz
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.generators.parallel_walks import ParallelWalks, processors
 from groupcheck.properties.generators.precomputed import PrecomputedSteps
-from groupcheck.properties.generators.tour import stepper, tour
+from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.generators.walks import Walker
 from groupcheck.properties.ports.builtin import BuiltinPort
+from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo, PortInFront
 from groupcheck.properties.ports.source import port_source
 
 PROFILE = PROFILES["2.7"]
@@ -49,6 +52,7 @@ COLOURS = {"uniform": "#e08a1e", "swarm": "#b0609e", "guided": "#2f8fd8", "tours
 GREY = "#808890"
 
 Work = Callable[[], int]  # returns the number of steps
+Call = Callable[[Port], object]
 Curve = list[float]  # the share in percent at each mark
 
 
@@ -87,6 +91,61 @@ def walks(precomputed: PrecomputedSteps, choice: str, steps: int = 30_000) -> Wo
         while done < steps:
             done += walker.walk(choose, STEPS)[0]
         return done
+
+    return work
+
+
+def tours(precomputed: PrecomputedSteps) -> Work:
+    """A tour of an instance, on one core."""
+
+    def work() -> int:
+        coverage = Coverage(precomputed.space, Random(0))
+        port = BuiltinPort()
+        return sum(each.steps for each in tour(coverage, Walker(precomputed, port), STEPS))
+
+    return work
+
+
+class Recorder(PortInFront):
+    """A port that keeps the calls of each test."""
+
+    def __init__(self, port: Port) -> None:
+        super().__init__(port)
+        self.tests: list[list[Call]] = []
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        """Start a test."""
+        self.tests.append([])
+        return super().open(profile, config)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        """Send one request."""
+        self.tests[-1].append(lambda port: port.request(request, expected))
+        return super().request(request, expected)
+
+    def advance(self, ms: int, expected: Collection[int]) -> Observation:
+        """Let time pass."""
+        self.tests[-1].append(lambda port: port.advance(ms, expected))
+        return super().advance(ms, expected)
+
+    def fault(self, fault: Fault, expected: Collection[int]) -> Observation:
+        """Inject a fault."""
+        self.tests[-1].append(lambda port: port.fault(fault, expected))
+        return super().fault(fault, expected)
+
+
+def coordinator_alone(precomputed: PrecomputedSteps) -> Work:
+    """The calls of a tour, without a generator and without a check."""
+    recorder, instance = Recorder(BuiltinPort()), precomputed.space.instance
+    list(tour(Coverage(precomputed.space, Random(0)), Walker(precomputed, recorder), STEPS))
+
+    def work() -> int:
+        port = BuiltinPort()
+        for test in recorder.tests:
+            port.open(instance.profile.name, instance.broker)
+            for call in test:
+                call(port)
+        return sum(map(len, recorder.tests))
 
     return work
 
@@ -141,7 +200,7 @@ def walked(precomputed: PrecomputedSteps, choice: str, seed: int) -> Iterator[tu
 def toured(precomputed: PrecomputedSteps, seed: int) -> Iterator[tuple[int, int]]:
     """The number of steps and of covered transitions, after each test of a tour."""
     coverage, done = Coverage(precomputed.space, Random(seed)), 0
-    for steps, *_ in tour(coverage, stepper(coverage, BuiltinPort(seed)), STEPS):
+    for steps, *_ in tour(coverage, Walker(precomputed, BuiltinPort(seed)), STEPS):
         done += steps
         yield done, len(coverage.shown)
     while True:
@@ -196,13 +255,15 @@ def draw(curves: dict[str, list[Curve]], marks: list[int], space: str, path: Pat
 
 def speeds(space: StateSpace, rounds: int, walks_in_all: int) -> None:
     """Print the speeds by CPU time on one core, then by wall-clock time on all cores."""
-    precomputed = PrecomputedSteps(space)
+    precomputed = steps_of(space, PROFILE)
     show("by CPU time on one core")
     sources: dict[str, Work] = {
         "Hypothesis machine by hand, no oracle": by_hand,
         "Hypothesis machine of groupcheck": machine,
     }
     sources |= {f"walks, {choice}": walks(precomputed, choice) for choice in CHOICES}
+    sources["tours"] = tours(precomputed)
+    sources["the coordinator alone, the same calls"] = coordinator_alone(precomputed)
     sources["walks beyond the instances"] = beyond
     sources["verify --walks, all of them mixed"] = in_bulk(precomputed, 1, 600)
     measured(sources, time.process_time, rounds)
@@ -220,7 +281,7 @@ def speeds(space: StateSpace, rounds: int, walks_in_all: int) -> None:
 
 def covered(space: StateSpace, name: str, seeds: int, most: int, plot: Path | None) -> None:
     """Print the share of transitions covered, by generator and number of steps."""
-    precomputed, marks = PrecomputedSteps(space), marks_up_to(most)
+    precomputed, marks = steps_of(space, PROFILE), marks_up_to(most)
     heads = "".join(f"{mark:>20,}" for mark in marks if mark in TABLE)
     show(f"of {space.transition_count:,} transitions after{heads} steps")
     curves: dict[str, list[Curve]] = {}

@@ -148,13 +148,16 @@ class Walker:
         try:
             if chosen.template is None:
                 given = chosen.given
-                seen = self._happen(given)
+                seen = self._happen(chosen)
             else:
                 at = self._at
                 body = chosen.template(at.names, at.generation_offset)
                 given = asked = Request(number, chosen.version, body)
-                if self.port.max_versions is not None:
-                    given = asked = capped(asked, self.port.max_versions)
+                newest = self.port.max_versions
+                if newest is not None:
+                    if asked.api not in newest:
+                        return asked.api
+                    given = asked = capped(asked, newest)
                 seen = self.port.request(asked, ())
         except PortFailedError as failure:
             self._fail(failure, given)
@@ -165,11 +168,18 @@ class Walker:
             self._ask(chosen)
         return None
 
-    def _happen(self, given: Input) -> Observation:
+    def _happen(self, chosen: PrecomputedInput) -> Observation:
         """Advance the time or apply a fault."""
+        given = chosen.given
         if isinstance(given, Advance):
             return self.port.advance(given.ms, ())
-        return self.port.fault(fault_of(given), ())  # type: ignore[arg-type]
+        ids = self._at.ids
+        answered = [
+            {ids.get(answer.request_id, 0) for answer in branch.answers}
+            for branch in self.precomputed.branches(self._at.node, chosen)
+        ]
+        expected = set.intersection(*answered) if answered else ()
+        return self.port.fault(fault_of(given), expected)  # type: ignore[arg-type]
 
     def _follow(self, chosen: PrecomputedInput, number: int, seen: Observation) -> bool:
         """Take the branch that the observation fits; False if it fits none, or several nodes."""
