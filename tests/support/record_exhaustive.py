@@ -28,6 +28,9 @@ EXCEPT: Final = (
     "model/brokers.py",
     "model/client.py",
     "model/cluster",
+    "model/engine/columns.py",
+    "model/engine/counting.py",
+    "model/engine/noting.py",
     "model/member",
     "model/system",
 )
