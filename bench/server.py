@@ -207,7 +207,7 @@ def join(group: str, member_id: str = "") -> dict[str, Any]:
     """The fields of a JoinGroup."""
     times = {"session_timeout_ms": 600_000, "rebalance_timeout_ms": 60_000}
     # Changed metadata forces a rebalance; with the same metadata the response comes at once.
-    # Kafka 4 never answers metadata that is no subscription.
+    # Kafka 4.1 did not answer within 10 s when it was only random bytes, so it is a subscription.
     ((protocol, subscription),) = TOPIC_PROTOCOLS
     offer = [(protocol, subscription[:-4] + struct.pack(">i", 100) + os.urandom(100))]
     member = {"group_id": group, "member_id": member_id, "protocol_type": "consumer"}
