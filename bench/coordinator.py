@@ -49,6 +49,7 @@ OFFER = b"\0\1\0\0\0\1\0\5topic\377\377\377\377\0\0\0\0"  # as a consumer's, of 
 OFFERED = b"range"
 GROUP_SIZE = 100
 HEARTBEATS = 300_000
+COMMITS = 100_000
 BEST_OF = 3
 PARTITION = 27
 SINGLY = 300
@@ -144,29 +145,39 @@ def members() -> None:
         print_row(f"bytes per member, {number:,} of them", size / number, "bytes")
 
 
-def heartbeats() -> None:
-    """Heartbeats per second, of few and of many members in turn."""
-    first = 0.0
+def of_members() -> None:
+    """Heartbeats and commits per second, of few and of many members in turn."""
+    first: dict[str, float] = {}
     for members in (1_000, 100_000, 1_000_000):
         made, beats = filled(members)
-        requests = [Request(0, 4, beat) for beat in beats[:HEARTBEATS]]
-        rounds = max(HEARTBEATS // len(requests), 1)
+        del beats[HEARTBEATS:]
+        commits = [
+            _commit(beat.group_id, (0,))._replace(generation_id=1, member_id=beat.member_id)
+            for beat in beats[:COMMITS]
+        ]
+        beating = [Request(0, 4, beat) for beat in beats]
+        committing = [Request(0, 7, commit) for commit in commits]
+        for what, requests, number in (
+            ("heartbeats", beating, HEARTBEATS),
+            ("commits", committing, COMMITS),
+        ):
+            rounds = max(number // len(requests), 1)
 
-        def work(
-            made: Coordinator = made, requests: list[Request] = requests, rounds: int = rounds
-        ) -> None:
-            receive = made.receive
-            for _ in range(rounds):
-                made.advance(1_000)
-                for request in requests:
-                    receive(request)
+            def work(
+                made: Coordinator = made, requests: list[Request] = requests, rounds: int = rounds
+            ) -> None:
+                receive = made.receive
+                for _ in range(rounds):
+                    made.advance(1_000)
+                    for request in requests:
+                        receive(request)
 
-        gc.freeze()
-        rate = rounds * len(requests) / best(work)
-        first = first or rate
-        print_row(f"heartbeats, {members:,} members", rate, "a second", f"{rate / first:.2f} times")
-        gc.unfreeze()
-        del made, beats, requests
+            gc.freeze()
+            rate = rounds * len(requests) / best(work)
+            times = rate / first.setdefault(what, rate)
+            print_row(f"{what}, {members:,} members", rate, "a second", f"{times:.2f} times")
+            gc.unfreeze()
+        del made, beats, commits, beating, committing, requests
 
 
 def rebalance() -> None:
@@ -323,7 +334,7 @@ def main() -> None:
             appends(Path(name))
             loading(Path(name) / "loading", options.records)
         return
-    for measure in (rebalance, commits, load, members, heartbeats):
+    for measure in (rebalance, commits, load, members, of_members):
         measure()
 
 

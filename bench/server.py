@@ -4,14 +4,19 @@ Rebalances and commits per second of one group of 50 consumers: consumers of con
 learn of a rebalance at their next heartbeat, and 50 plain connections, which send the next request
 as soon as they receive a response. Then the memory of 5,000 idle connections and of 10,000 groups
 of one client, and how long another client waits meanwhile.
+
+`--beside kafka:4.1 kfake` instead compares this server with other brokers: the same 50 plain
+connections on each, in turns.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import os
 import platform
 import re
+import socket
 import struct
 import subprocess
 import sys
@@ -21,17 +26,39 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from selectors import EVENT_READ, DefaultSelector
+from statistics import median
+from threading import Event
+from typing import Any, Final, cast
 
 from confluent_kafka import Consumer, TopicPartition
 
+from groupcheck.model.classic.instances.inputs import TOPIC, TOPIC_PROTOCOLS
+from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.properties.brokers.catalogue import definitions
+from groupcheck.properties.brokers.definition import start, to_stderr
 from groupcheck.properties.ports import codec
+from groupcheck.properties.ports.librdkafka import MockBroker
 
 CONSUMERS = 50
 SECONDS = 10.0
 HEARTBEAT_MS = 50
+ANSWER_S = 10
+READ_BYTES = 64 * 1024
 IDLE = 5_000
 GROUPS = 10_000
+
+OURS = "serve:4.1"
+MOCK = "librdkafka-mock"
+TURNS = 3
+TURN_S = 5.0
+THREADS = {"num.network.threads": 3, "num.io.threads": 8}  # Kafka's defaults
+
+GENERATION: Final = struct.Struct(">i")
+NO_GENERATION: Final = 0x7EADBEEF
+ERROR: Final = struct.Struct(">h")
+# Where a response has its error; that of OffsetCommit has one partition.
+ERROR_AT: Final = {"JoinGroup": 12, "SyncGroup": 12, "OffsetCommit": -2}
 
 
 class Served:
@@ -165,19 +192,10 @@ class Connection:
 
     async def ask(self, api: str, version: int, **fields: Any) -> Any:
         """Send a request; returns its response."""
-        message = codec.message_class(f"{api}Request")(version=version, **fields)
-        return await self.send(api, version, codec.frame(message, 1, "bare"))
-
-    async def send(self, api: str, version: int, frame: bytes) -> Any:
-        """Send an encoded request; returns its response."""
-        answer = await self.raw(frame)
+        self._writer.write(request(api, version, **fields))
+        length = int.from_bytes(await self._reader.readexactly(4), "big")
+        answer = await self._reader.readexactly(length)
         return codec.message_class(f"{api}Response").decode(answer, version=version, header=True)
-
-    async def raw(self, frame: bytes) -> bytes:
-        """Send an encoded request; returns the encoded response."""
-        self._writer.write(frame)
-        (length,) = struct.unpack(">i", await self._reader.readexactly(4))
-        return await self._reader.readexactly(length)
 
 
 async def connect(served: Served) -> Connection:
@@ -187,62 +205,215 @@ async def connect(served: Served) -> Connection:
 
 def join(group: str, member_id: str = "") -> dict[str, Any]:
     """The fields of a JoinGroup."""
-    times = {"session_timeout_ms": 60_000, "rebalance_timeout_ms": 60_000}
+    times = {"session_timeout_ms": 600_000, "rebalance_timeout_ms": 60_000}
     # Changed metadata forces a rebalance; with the same metadata the response comes at once.
-    offer = [("range", os.urandom(100))]
+    # Kafka 4.1 did not answer within 10 s when it was only random bytes, so it is a subscription.
+    ((protocol, subscription),) = TOPIC_PROTOCOLS
+    offer = [(protocol, subscription[:-4] + struct.pack(">i", 100) + os.urandom(100))]
     member = {"group_id": group, "member_id": member_id, "protocol_type": "consumer"}
     return {**times, **member, "protocols": offer}
 
 
-async def plain_connections(served: Served) -> None:
+def plain_connections(served: Served) -> None:
     """Rebalances and commits of plain connections."""
-    bare = [await connect(served) for _ in range(CONSUMERS)]
-    ids = [(await bare[0].ask("JoinGroup", 1, **join("bare"))).member_id]
-    others = [asyncio.ensure_future(one.ask("JoinGroup", 1, **join("bare"))) for one in bare[1:]]
-    while await members(bare[0]) < CONSUMERS:
-        pass
-    await bare[0].ask("JoinGroup", 1, **join("bare", ids[0]))
-    ids += [(await other).member_id for other in others]
-    began, rebalances = time.perf_counter(), 0
-    while (seconds := time.perf_counter() - began) < SECONDS:
-        answers = await asyncio.gather(
-            *(b.ask("JoinGroup", 1, **join("bare", i)) for b, i in zip(bare, ids, strict=True))
-        )
-        generation = answers[0].generation_id
-        await asyncio.gather(*(sync(b, a, ids) for b, a in zip(bare, answers, strict=True)))
-        rebalances += 1
-    row("rebalances, 50 plain connections", rebalances / seconds, "a second", "100 requests each")
-    topics = [("bench", [(0, 1, None)])]
-    cls = codec.message_class("OffsetCommitRequest")
-    fields = {"group_id": "bare", "generation_id_or_member_epoch": generation}
-    frames = [
-        bytes(codec.frame(cls(version=2, **fields, member_id=i, topics=topics), 1, "bare"))
-        for i in ids
-    ]
-    commits = [0] * CONSUMERS
-    began = time.perf_counter()
-
-    async def commit(number: int) -> None:
-        while time.perf_counter() - began < SECONDS:
-            await bare[number].raw(frames[number])
-            commits[number] += 1
-
-    await asyncio.gather(*map(commit, range(CONSUMERS)))
-    row("commits, 50 plain connections", sum(commits) / (time.perf_counter() - began), "a second")
+    plain = Plain(("127.0.0.1", served.port))
+    plain.join()
+    rate = plain.rebalances(SECONDS)
+    row("rebalances, 50 plain connections", rate, "a second", "100 requests each")
+    row("commits, 50 plain connections", plain.commits(SECONDS), "a second")
 
 
-async def members(bare: Connection) -> int:
-    """The number of members of the group."""
-    answer = await bare.ask("DescribeGroups", 0, groups=["bare"])
-    return len(answer.groups[0].members)
+class RefusedError(Exception):
+    """A broker does not answer a request of plain connections, or with an error."""
 
 
-async def sync(bare: Connection, joined: Any, ids: list[str]) -> None:
-    """Send SyncGroup, with assignments if this connection is the leader."""
-    assignments = [(i, b"a" * 100) for i in ids] if joined.leader == joined.member_id else []
-    fields = {"generation_id": joined.generation_id, "member_id": joined.member_id}
-    answer = await bare.ask("SyncGroup", 1, group_id="bare", **fields, assignments=assignments)
-    assert answer.error_code == 0, answer
+class Plain:
+    """50 connections without a Kafka client, of the members of one group.
+
+    Each sends its next request as soon as it has a response. Requests are encoded beforehand, and
+    of the responses only errors and the generation are read, so that this process takes less time
+    than the broker. The versions are the oldest that Kafka 4 has.
+    """
+
+    def __init__(self, address: tuple[str, int]) -> None:
+        self._sockets = [socket.create_connection(address) for _ in range(CONSUMERS)]
+        for one in self._sockets:
+            one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", ANSWER_S, 0))
+        self._ids = [""] * CONSUMERS
+        self._generation = -1
+        self._times = 0
+        # The second has other metadata, which forces a rebalance.
+        self._joins: tuple[list[bytes], list[bytes]] = ([], [])
+        self._syncs: list[list[list[bytes]]] = []
+        topic = codec.message_class("MetadataRequest").fields["topics"](name=TOPIC)
+        creating = request("Metadata", 4, topics=[topic], allow_auto_topic_creation=True)
+        exchange("Metadata", self._sockets[:1], [creating])
+
+    def join(self) -> None:
+        """Let all of them join the group."""
+        new = request("JoinGroup", 2, **join("plain"))
+        # The last creates the group, and leads: librdkafka's mock wants its SyncGroup last.
+        *others, leader = self._sockets
+        for one in (leader, *others):
+            one.sendall(new)
+            time.sleep(0.02)
+        answers = [answer("JoinGroup", leader)]
+        first = joined(answers[0])
+        if len(first.members) < CONSUMERS:  # the others wait for it
+            again = request("JoinGroup", 2, **join("plain", first.member_id))
+            answers = exchange("JoinGroup", [leader], [again])
+        answers = [*(answer("JoinGroup", one) for one in others), *answers]
+        self._ids = [joined(each).member_id for each in answers]
+        self._joins = (self._joining(), self._joining())
+        given = [(i, b"a" * 100) for i in self._ids]
+        self._syncs = [[self._syncing(i, []), self._syncing(i, given)] for i in self._ids]
+        self._sync(answers)
+
+    def _joining(self) -> list[bytes]:
+        return [request("JoinGroup", 2, **join("plain", i)) for i in self._ids]
+
+    def _syncing(self, member: str, assignments: list[tuple[str, bytes]]) -> list[bytes]:
+        """A SyncGroup, split where its generation belongs."""
+        fields = {"group_id": "plain", "generation_id": NO_GENERATION, "member_id": member}
+        frame = request("SyncGroup", 1, **fields, assignments=assignments)
+        return frame.split(GENERATION.pack(NO_GENERATION), 1)
+
+    def _sync(self, answers: list[bytes]) -> None:
+        """Send SyncGroup, with assignments if a connection is the leader."""
+        self._generation = GENERATION.unpack_from(answers[0], 14)[0]
+        generation = GENERATION.pack(self._generation)
+        # Only the response of the leader has its member id twice.
+        leads = (each.count(i.encode()) > 1 for i, each in zip(self._ids, answers, strict=True))
+        frames = [
+            generation.join(sync[lead]) for sync, lead in zip(self._syncs, leads, strict=True)
+        ]
+        exchange("SyncGroup", self._sockets, frames)
+
+    def rebalances(self, seconds: float) -> float:
+        """Rebalances per second."""
+        began, count = time.perf_counter(), 0
+        while (passed := time.perf_counter() - began) < seconds:
+            self._times += 1
+            self._sync(exchange("JoinGroup", self._sockets, self._joins[self._times % 2]))
+            count += 1
+        return count / passed
+
+    def commits(self, seconds: float) -> float:
+        """Commits per second."""
+        fields = {"group_id": "plain", "generation_id_or_member_epoch": self._generation}
+        topics = [(TOPIC, [(0, 1, None)])]
+        count = 0
+        with DefaultSelector() as waiting:
+            for one, i in zip(self._sockets, self._ids, strict=True):
+                frame = request("OffsetCommit", 2, **fields, member_id=i, topics=topics)
+                waiting.register(one, EVENT_READ, frame)
+                one.sendall(frame)
+            began = time.perf_counter()
+            while (passed := time.perf_counter() - began) < seconds:
+                for key, _ in waiting.select(ANSWER_S):
+                    one = cast("socket.socket", key.fileobj)
+                    answer("OffsetCommit", one)
+                    one.sendall(key.data)
+                    count += 1
+        for one in self._sockets:
+            answer("OffsetCommit", one)
+        return count / passed
+
+
+def request(api: str, version: int, **fields: Any) -> bytes:
+    """An encoded request."""
+    message = codec.message_class(f"{api}Request")(version=version, **fields)
+    return codec.frame(message, 1, "plain")
+
+
+def exchange(api: str, sockets: list[socket.socket], frames: list[bytes]) -> list[bytes]:
+    """Send a request on each connection; returns the responses."""
+    for one, frame in zip(sockets, frames, strict=True):
+        one.sendall(frame)
+    return [answer(api, one) for one in sockets]
+
+
+def answer(api: str, one: socket.socket) -> bytes:
+    """The response on a connection, with its length."""
+    data = b""
+    try:
+        while len(data) < 4 or len(data) < 4 + int.from_bytes(data[:4], "big"):
+            data += (more := one.recv(READ_BYTES))
+            if not more:
+                msg = f"{api}: closes the connection"
+                raise RefusedError(msg)
+    except BlockingIOError:
+        msg = f"{api}: no response within {ANSWER_S} s"
+        raise RefusedError(msg) from None
+    if api in ERROR_AT:
+        (error,) = ERROR.unpack_from(data, ERROR_AT[api] % len(data))
+        if error:
+            msg = f"{api}: {ErrorCode(error).name}"
+            raise RefusedError(msg)
+    return data
+
+
+def joined(response: bytes) -> Any:
+    """The message of a response to JoinGroup."""
+    return codec.message_class("JoinGroupResponse").decode(response[4:], version=2, header=True)
+
+
+@contextmanager
+def started(name: str) -> Iterator[tuple[str, int]]:
+    """Start a broker that groupcheck knows, with Kafka's own number of threads."""
+    if name == MOCK:
+        mock = MockBroker()
+        try:
+            yield mock.start()
+        finally:
+            mock.stop()
+        return
+    definition = definitions()[name]
+    definition.prepare(to_stderr)
+    threads = THREADS if name.startswith("kafka:") else {}
+    running = start(definition, {**definition.settings, **threads}, Event())
+    try:
+        yield running.address
+    finally:
+        running.stop()
+
+
+def beside(names: list[str]) -> None:
+    """Print a table of the plain connections on this server and on other brokers, in turns."""
+    table: dict[str, dict[str, float | str]] = {name: {} for name in (OURS, *names)}
+    with ExitStack() as stack:
+        plain = {name: Plain(stack.enter_context(started(name))) for name in table}
+        for each in plain.values():
+            each.join()
+        for call in ("commits", "rebalances"):
+            rates = taking_turns(plain, call)
+            for name, rate in rates.items():
+                table[name][call] = rate
+    print(f"{'broker':16} {'commits/s':>42} {'rebalances/s':>42}")  # noqa: T201
+    for name, cells in table.items():
+        texts = (cell(rate, table[OURS][call]) for call, rate in cells.items())
+        print(f"{name:16}", *(f"{text:>42}" for text in texts))  # noqa: T201
+
+
+def taking_turns(plain: dict[str, Plain], call: str) -> dict[str, float | str]:
+    """The median rate of each broker after a first turn, or why it has none."""
+    rates: dict[str, list[float]] = {name: [] for name in plain}
+    refused: dict[str, float | str] = {}
+    for _ in range(1 + TURNS):
+        for name in plain.keys() - refused.keys():
+            try:
+                rates[name].append(getattr(plain[name], call)(TURN_S))
+            except RefusedError as error:
+                refused[name] = str(error)
+    return {name: refused.get(name) or median(each[1:]) for name, each in rates.items()}
+
+
+def cell(rate: float | str, ours: float | str) -> str:
+    """A rate and its ratio to that of this server."""
+    if isinstance(rate, str) or isinstance(ours, str):
+        return str(rate)
+    return f"{rate:,.0f} ({rate / ours:.1f} times ours)"
 
 
 async def latency_of_new_client(served: Served) -> float:
@@ -275,8 +446,14 @@ async def many(served: Served) -> None:
 
 def main() -> None:
     """Print the table."""
-    cpus = os.cpu_count()
-    print(f"Python {platform.python_version()}, {platform.machine()}, {cpus} cores")  # noqa: T201
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
+    parser.add_argument("--beside", nargs="+", metavar="BROKER", help="see `groupcheck brokers`")
+    options = parser.parse_args()
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}"
+    print(f"Python {platform.python_version()}, {machine}")  # noqa: T201
+    if options.beside:
+        beside(options.beside)
+        return
     for measure in (real_consumers, plain_connections, many):
         with ExitStack() as stack:
             served = stack.enter_context(serving())

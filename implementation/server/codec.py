@@ -1,28 +1,26 @@
-"""Decoding of requests and encoding of responses in every served version, with kio.
+"""Decoding of requests and encoding of responses in every served version.
 
-`decoding` and `encoding` map fields to records. This module uses kio, not kafka-python's protocol
-package, because it encodes as fast and its schemas can be inspected, so that requests can be
-decoded safely. Neither package does that itself: kio allocates as many entries as the length field
-of an array says; kafka-python reads a truncated string as if it were complete, and needs hours for
-a varint without end. kio lacks the versions that Kafka 4 has dropped.
+`decoding` and `encoding` map fields to records, by the schemas of kio, which can be inspected;
+those of kafka-python's protocol package cannot. Neither package decodes requests safely: kio
+allocates as many entries as the length field of an array says; kafka-python reads a truncated
+string as if it were complete, and needs hours for a varint without end. kio lacks the versions that
+Kafka 4 has dropped.
 """
 
 from __future__ import annotations
 
-import io
 import struct
 from collections.abc import Callable
 from functools import cache
 from typing import Any, Final, NamedTuple
 
 from kio.index import load_request_schema, load_response_schema
-from kio.serial import entity_writer
 from kio.serial.readers import read_nullable_legacy_string
 
 from groupcheck.implementation.log.schemas import Read, tags_size
 from groupcheck.implementation.server import messages
-from groupcheck.implementation.server.decoding import Class, reader
-from groupcheck.implementation.server.encoding import to_entity
+from groupcheck.implementation.server.decoding import NO_TAGS, Class, reader
+from groupcheck.implementation.server.encoding import Write, writer
 from groupcheck.implementation.server.ranges import API_KEYS
 from groupcheck.model import vocabulary as kafka
 
@@ -30,6 +28,7 @@ Record = Any  # of the vocabulary or of `messages`
 
 PREFIX: Final = struct.Struct(">hhi")  # the first fields of every version of the request header
 LENGTH: Final = struct.Struct(">i")
+ID: Final = struct.Struct(">ii")  # of a response: its length and its correlation id
 
 
 class MalformedFrameError(ValueError):
@@ -85,11 +84,10 @@ def decode(api: str, api_version: int, frame: bytes) -> DecodedRequest:
 def encode(api: str, api_version: int, correlation_id: int, body: Record) -> bytes:
     """Encode the frame of a response, with its length."""
     form = _response_form(api, api_version)
-    with io.BytesIO() as buffer:
-        form.write(buffer, form.convert(body))
-        written = buffer.getvalue()
-    length = LENGTH.size + len(form.after_id) + len(written)
-    return b"".join((LENGTH.pack(length), LENGTH.pack(correlation_id), form.after_id, written))
+    frame = bytearray(form.header)
+    form.write(frame, body)
+    ID.pack_into(frame, 0, len(frame) - LENGTH.size, correlation_id)
+    return bytes(frame)
 
 
 class _RequestForm(NamedTuple):
@@ -99,9 +97,8 @@ class _RequestForm(NamedTuple):
 
 
 class _ResponseForm(NamedTuple):
-    write: Callable[[io.BytesIO, Any], None]
-    convert: Callable[[Record], Any]
-    after_id: bytes  # the rest of the header
+    write: Write
+    header: bytes  # with zeros for the length and the correlation id
 
 
 @cache
@@ -115,14 +112,11 @@ def _request_form(api: str, api_version: int) -> _RequestForm:
 @cache
 def _response_form(api: str, api_version: int) -> _ResponseForm:
     schema: Any = load_response_schema(API_KEYS[api], api_version)
-    header: Any = schema.__header_schema__
-    with io.BytesIO() as buffer:
-        entity_writer(header)(buffer, header(correlation_id=0))
-        after_id = buffer.getvalue()[LENGTH.size :]
-    convert = to_entity(record_type(api, api_version, "Response"), schema)
+    write = writer(record_type(api, api_version, "Response"), schema)
     if (api, api_version) in _RESPONSE_CONVERSIONS:
-        convert = _then(_RESPONSE_CONVERSIONS[api, api_version], convert)
-    return _ResponseForm(entity_writer(schema), convert, after_id)
+        write = _after(_RESPONSE_CONVERSIONS[api, api_version], write)
+    tags = NO_TAGS if schema.__header_schema__.__flexible__ else b""
+    return _ResponseForm(write, bytes(ID.size) + tags)
 
 
 def record_type(api: str, api_version: int, kind: str) -> Class:
@@ -173,5 +167,5 @@ def _as_it_is(record: Record) -> Record:
     return record
 
 
-def _then(first: Callable[[Any], Any], second: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    return lambda value: second(first(value))
+def _after(convert: Callable[[Any], Any], write: Write) -> Write:
+    return lambda frame, record: write(frame, convert(record))

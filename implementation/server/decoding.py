@@ -10,7 +10,7 @@ version lacks has its default. A message's field without a record field is skipp
 from __future__ import annotations
 
 from dataclasses import fields
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Final, NamedTuple, get_args, get_type_hints
 
@@ -87,7 +87,8 @@ def reader(entity_type: Class, record_type: Class = Skipped) -> Read:
         if "tag" not in field.metadata
     ]
     defaults = [record_type._field_defaults.get(name) for name in record_type._fields]
-    make, flexible = record_type._make, entity_type.__flexible__
+    # Its own `_make` checks the number of values again.
+    make, flexible = partial(tuple.__new__, record_type), entity_type.__flexible__
 
     def read(data: bytes, begin: int) -> tuple[Any, int]:
         values, at = defaults.copy(), begin

@@ -43,7 +43,7 @@ class Offsets:
         def answered(response: Any) -> None:  # noqa: ANN401 - the response of either API
             call.reply(response._replace(topics=_merged(response.topics, refused)))
 
-        self.ask(call, known, answered)
+        self.ask(call, known, answered if refused else call.reply)
 
     def delete(self, call: Call) -> None:
         """Answer OffsetDelete; the group's error replaces those of partitions."""
