@@ -28,7 +28,8 @@ from groupcheck.pipeline.offsets_topic.topic import topic_rows
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.recordings.partial import PartialReplay
 from groupcheck.pipeline.recordings.replay import Replay
-from groupcheck.pipeline.schemas import CHECKED, EVENTS, READ, columns_of
+from groupcheck.pipeline.schemas import CHECKED, EVENTS, INGESTED, READ, columns_of
+from groupcheck.pipeline.sorted_events import Runs, write_sorted
 from groupcheck.pipeline.sources import place
 from groupcheck.pipeline.summary import with_summary
 from groupcheck.pipeline.transitions import Transition
@@ -47,19 +48,45 @@ class DisorderedError(PipelineError):
 
 
 def read_files(
-    files: list[tuple[str, LogSource]], numbers: Iterable[pa.RecordBatch]
+    files: list[tuple[str, LogSource]], folder: str | None, numbers: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of `READ` of the files whose numbers a batch has in its first column.
 
-    The `LogSource` of a file is used if it is a log.
+    The `LogSource` of a file is used if it is a log. With a folder the events are written to it,
+    and the rows are those of `INGESTED`.
     """
-    rows = (row for file in _numbered(files, numbers) for row in rows_of(*file))
-    return batches(rows, READ)
+    return _read((row for file in _numbered(files, numbers) for row in rows_of(*file)), folder)
 
 
-def read_topic(source: str, records: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of `READ` of records of an offsets topic, sorted by partition and offset."""
-    return batches(topic_rows(source, records), READ)
+def read_topic(
+    source: str, folder: str | None, records: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The same for records of an offsets topic, sorted by partition and offset."""
+    return _read(topic_rows(source, records), folder)
+
+
+def _read(rows: Rows, folder: str | None) -> Iterator[pa.RecordBatch]:
+    return batches(rows, READ) if folder is None else ingested(rows, f"{folder}/part-{_task():05}")
+
+
+def _task() -> int:
+    """The number of this task of Spark, the same when it is repeated."""
+    from pyspark import TaskContext  # noqa: PLC0415 - it is a task of Spark only with a folder
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def ingested(rows: Rows, path: str) -> Iterator[pa.RecordBatch]:
+    """Write the events to files whose names begin with a path, and return rows of `INGESTED`."""
+    runs = Runs()
+    for name, gathered in _gathered(rows):
+        if name == "event":
+            runs.add(pa.record_batch(columns_of(gathered, EVENTS), EVENTS))
+        else:
+            yield _of_table(name, gathered, INGESTED)
+    groups = (("group", {"group_id": each}) for each in write_sorted(runs, path))
+    yield from batches(groups, INGESTED)
 
 
 def replay_files(
@@ -182,6 +209,11 @@ def begun(opened: Event) -> HistoryReplay:
 
 def batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows as batches, each in the column of its table."""
+    return (_of_table(name, of_table, schema) for name, of_table in _gathered(rows))
+
+
+def _gathered(rows: Iterable[tuple[str, Row]]) -> Iterator[tuple[str, list[Row]]]:
+    """Several rows of a table at once, with its name."""
     gathered: defaultdict[str, list[Row]] = defaultdict(list)
     number = characters = 0
     for name, row in rows:
@@ -189,17 +221,16 @@ def batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.R
         number += 1
         characters += len(row.get(LONG.get(name, "")) or "")
         if number >= MOST_ROWS or characters >= MOST_CHARACTERS:
-            yield from _of_tables(gathered, schema)
-            gathered.clear()
+            yield from gathered.items()
+            gathered = defaultdict(list)
             number = characters = 0
-    yield from _of_tables(gathered, schema)
+    yield from gathered.items()
 
 
-def _of_tables(gathered: dict[str, list[Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A batch for each table, column by column."""
-    for name, rows in gathered.items():
-        fields = list(schema.field(name).type)
-        own = pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)
-        yield pa.record_batch(
-            [own if f.name == name else pa.nulls(len(rows), f.type) for f in schema], schema
-        )
+def _of_table(name: str, rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+    """The rows of a table as a batch, column by column."""
+    fields = list(schema.field(name).type)
+    own = pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)
+    return pa.record_batch(
+        [own if f.name == name else pa.nulls(len(rows), f.type) for f in schema], schema
+    )

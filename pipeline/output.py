@@ -84,6 +84,12 @@ class Output:
             with self._system.open_output_stream(f"{folder}/part-0.parquet") as file:
                 pq.write_table(columns, file, compression="zstd")
 
+    def replace(self, table: str, by: str) -> None:
+        """Replace a table by another one, inside the context of `written`."""
+        with naming_errors(f"write to {self.name}"):
+            self._system.delete_dir(f"{self._temporary}/{table}")
+            self._system.move(f"{self._temporary}/{by}", f"{self._temporary}/{table}")
+
     def _replace(self) -> None:
         if self._system.get_file_info(self._path).type == fs.FileType.Directory:
             self._system.delete_dir(self._path)

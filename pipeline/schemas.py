@@ -157,6 +157,8 @@ OFFSETS: Final = table(
 )
 
 READ: Final = one_of(event=EVENTS, quarantined=QUARANTINE, file=FILES)
+# The groups whose events a task has written, instead of these.
+INGESTED: Final = one_of(group=table({"group_id": STRING}), quarantined=QUARANTINE, file=FILES)
 # A `pipeline.summary.Summary`, pickled.
 SUMMARY: Final = table({"pickled": BINARY})
 OF_HISTORIES: Final = {

@@ -31,7 +31,7 @@ import pyarrow.parquet as pq  # noqa: E402
 from groupcheck.cli import check as cli_check  # noqa: E402
 from groupcheck.cli import spark as cli_spark  # noqa: E402
 from groupcheck.cli.exit_status import CommandError  # noqa: E402
-from groupcheck.pipeline import check, schemas  # noqa: E402
+from groupcheck.pipeline import in_process, schemas  # noqa: E402
 from groupcheck.pipeline.errors import summarised  # noqa: E402
 from groupcheck.pipeline.summary import MOST_GROUPS  # noqa: E402
 
@@ -258,7 +258,7 @@ def of_sizes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise CommandError(STARTED)
 
     monkeypatch.setattr(cli_check, "spark_session", no_spark)
-    monkeypatch.setattr(check, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(in_process, "MOST_BYTES", 20_000)
     lines = (run.sources / "recording-0.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "recording.jsonl").write_bytes(b"".join(lines[:40]))
