@@ -23,7 +23,6 @@ from groupcheck.pipeline.summary import (
     Summary,
     added,
 )
-from groupcheck.properties.histories.events import Event
 
 # The tables that are written, by their columns in CHECKED; and `transitions`.
 TABLES: Final = {
@@ -163,7 +162,7 @@ def _partitions(asked: Request, output: Output | None) -> tuple[Iterable[Batches
     tables, counts = read(asked.sources, asked.time_zone)
     if output is not None:
         output.write("quarantine", tables["quarantined"], schemas.QUARANTINE)
-    return [[map(Event.of, tables["event"])]], counts
+    return [[tables["event"]]], counts
 
 
 def _read(file: str) -> Batches:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 from operator import itemgetter
-from typing import Final
+from typing import Any, Final
 
 import pyarrow.parquet as pq
 from pyarrow import fs
@@ -13,7 +13,7 @@ from pyarrow import fs
 from groupcheck.pipeline.errors import naming_errors
 from groupcheck.pipeline.inputs import ORDER, Counts, counts_of, files_of, is_ingested, stored
 from groupcheck.pipeline.readers import rows_of
-from groupcheck.pipeline.sources import COMPRESSIONS, TOPIC_SCHEME, Row, place, segments
+from groupcheck.pipeline.sources import COMPRESSIONS, TOPIC_SCHEME, place, segments
 
 # The limit without Spark: about 100,000 events.
 MOST_BYTES: Final = 20_000_000
@@ -48,7 +48,7 @@ def _bytes(file: str) -> int:
     return ratio * sum(each.size or 0 for each in found)
 
 
-def read(sources: list[str], time_zone: str) -> tuple[defaultdict[str, list[Row]], Counts]:
+def read(sources: list[str], time_zone: str) -> tuple[defaultdict[str, list[Any]], Counts]:
     """The rows of `READ`, by table, and their counts; events are in order.
 
     Raises:
@@ -57,13 +57,13 @@ def read(sources: list[str], time_zone: str) -> tuple[defaultdict[str, list[Row]
     files = files_of(sources, time_zone)
     tables = by_table(row for file in files for row in rows_of(*file))
     counts = counts_of(tables["file"], tables["quarantined"])
-    tables["event"].sort(key=itemgetter(*ORDER))
+    tables["event"].sort(key=itemgetter(slice(len(ORDER))))
     return tables, counts
 
 
-def by_table(rows: Iterable[tuple[str, Row]]) -> defaultdict[str, list[Row]]:
+def by_table(rows: Iterable[tuple[str, Any]]) -> defaultdict[str, list[Any]]:
     """The rows of each table."""
-    found: defaultdict[str, list[Row]] = defaultdict(list)
+    found: defaultdict[str, list[Any]] = defaultdict(list)
     for table, row in rows:
         found[table].append(row)
     return found

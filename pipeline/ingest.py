@@ -63,5 +63,5 @@ def in_process(asked: Request, output: Output) -> Ingested:
     output.write("quarantine", tables["quarantined"], schemas.QUARANTINE)
     output.write("files", tables["file"], schemas.FILES)
     reasons = Counter(sorted(row["reason"] for row in tables["quarantined"]))
-    groups = len({row["group_id"] for row in tables["event"]})
+    groups = len({event.group_id for event in tables["event"]})
     return Ingested(counts, groups, tuple(reasons.most_common(MOST_REASONS)))

@@ -103,7 +103,9 @@ def on_spark(spark: SparkSession, asked: Request, output: Output) -> Ingested:
         rows_of_table(rows, "file").coalesce(1).write.parquet(f"{output.uri}/files")
         times = rows_of_table(rows, "group").groupBy("group_id").count()
         groups, most = times.agg(F.count("*"), F.max("count")).first() or (0, 0)
-        if groups and most > 1:
+        if not groups:
+            output.write("events", [], EVENTS)
+        elif most > 1:
             _sort(spark, events, f"{output.uri}/sorted")
             output.replace("events", "sorted")
         reasons = _most_frequent(quarantined)

@@ -10,16 +10,16 @@ from __future__ import annotations
 import gc
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from operator import itemgetter, lt
+from operator import attrgetter, itemgetter, lt, methodcaller
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupcheck.pipeline.errors import PipelineError
-from groupcheck.pipeline.history_replay import HistoryReplay, Row, Rows
+from groupcheck.pipeline.history_replay import HistoryReplay, Rows
 from groupcheck.pipeline.logs.files import LogSource
 from groupcheck.pipeline.logs.replay import LogReplay
 from groupcheck.pipeline.offsets_topic.partition_reader import OBSERVES
@@ -30,7 +30,7 @@ from groupcheck.pipeline.recordings.partial import PartialReplay
 from groupcheck.pipeline.recordings.replay import Replay
 from groupcheck.pipeline.schemas import CHECKED, EVENTS, INGESTED, READ, columns_of
 from groupcheck.pipeline.sorted_events import Runs, write_sorted
-from groupcheck.pipeline.sources import place
+from groupcheck.pipeline.sources import Read, place
 from groupcheck.pipeline.summary import with_summary
 from groupcheck.pipeline.transitions import Transition
 from groupcheck.properties.histories.events import Event
@@ -40,7 +40,11 @@ ROWS_READ: Final = 16_384  # of events, at once
 MOST_ROWS: Final = 5_000  # of a returned batch
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
 # The column of a table that may have long text.
-LONG: Final = {"event": "body", "finding": "recording", "quarantined": "text"}
+LONG: Final[dict[str, Callable[[Any], str | None]]] = {
+    "event": attrgetter("body"),
+    "finding": itemgetter("recording"),
+    "quarantined": methodcaller("get", "text"),
+}
 
 
 class DisorderedError(PipelineError):
@@ -65,7 +69,8 @@ def read_topic(
     return _read(topic_rows(source, records), folder)
 
 
-def _read(rows: Rows, folder: str | None) -> Iterator[pa.RecordBatch]:
+def _read(rows: Read, folder: str | None) -> Iterator[pa.RecordBatch]:
+    gc.set_threshold(50_000)  # rows are many objects, and few of them are garbage
     return batches(rows, READ) if folder is None else ingested(rows, f"{folder}/part-{_task():05}")
 
 
@@ -77,7 +82,7 @@ def _task() -> int:
     return context.partitionId() if context is not None else 0
 
 
-def ingested(rows: Rows, path: str) -> Iterator[pa.RecordBatch]:
+def ingested(rows: Read, path: str) -> Iterator[pa.RecordBatch]:
     """Write the events to files whose names begin with a path, and return rows of `INGESTED`."""
     runs = Runs()
     for name, gathered in _gathered(rows):
@@ -207,19 +212,19 @@ def begun(opened: Event) -> HistoryReplay:
     return PartialReplay(opened) if header.get("unseen") else Replay(opened)
 
 
-def batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def batches(rows: Iterable[tuple[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows as batches, each in the column of its table."""
     return (_of_table(name, of_table, schema) for name, of_table in _gathered(rows))
 
 
-def _gathered(rows: Iterable[tuple[str, Row]]) -> Iterator[tuple[str, list[Row]]]:
+def _gathered(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
     """Several rows of a table at once, with its name."""
-    gathered: defaultdict[str, list[Row]] = defaultdict(list)
+    gathered: defaultdict[str, list[Any]] = defaultdict(list)
     number = characters = 0
     for name, row in rows:
         gathered[name].append(row)
         number += 1
-        characters += len(row.get(LONG.get(name, "")) or "")
+        characters += len(LONG[name](row) or "") if name in LONG else 0
         if number >= MOST_ROWS or characters >= MOST_CHARACTERS:
             yield from gathered.items()
             gathered = defaultdict(list)
@@ -227,7 +232,7 @@ def _gathered(rows: Iterable[tuple[str, Row]]) -> Iterator[tuple[str, list[Row]]
     yield from gathered.items()
 
 
-def _of_table(name: str, rows: list[Row], schema: pa.Schema) -> pa.RecordBatch:
+def _of_table(name: str, rows: list[Any], schema: pa.Schema) -> pa.RecordBatch:
     """The rows of a table as a batch, column by column."""
     fields = list(schema.field(name).type)
     own = pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)

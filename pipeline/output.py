@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from pyarrow import fs
 
 from groupcheck.pipeline.errors import PipelineError, naming_errors
 from groupcheck.pipeline.schemas import columns_of
-from groupcheck.pipeline.sources import Row, place, scheme_of
+from groupcheck.pipeline.sources import place, scheme_of
 
 MARKER: Final = "_groupcheck.json"
 FORMAT: Final = 1
@@ -71,7 +71,7 @@ class Output:
                 if self._system.get_file_info(self._temporary).type != fs.FileType.NotFound:
                     self._system.delete_dir(self._temporary)
 
-    def write(self, table: str, rows: list[Row], schema: pa.Schema) -> None:
+    def write(self, table: str, rows: Sequence[Any], schema: pa.Schema) -> None:
         """Write a table, a folder with one file, inside the context of `written`.
 
         Raises:

@@ -6,6 +6,7 @@ is in one of the files.
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Iterator
 from functools import reduce
@@ -33,7 +34,8 @@ class Runs:
     """The events of a task: `add` all batches, then read `merged` once."""
 
     def __init__(self) -> None:
-        self._file = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as this object
+        folder = os.environ.get("SPARK_LOCAL_DIRS", "").split(",")[0] or None
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - `merged` closes it
         compressed = pa.ipc.IpcWriteOptions(compression="lz4")
         self._stored = pa.ipc.new_file(self._file, EVENTS, options=compressed)
         self._runs: list[range] = []  # the numbers of the stored batches of each
@@ -61,10 +63,11 @@ class Runs:
         """The events sorted by `ORDER`, if those of each history were added in order."""
         self._store()
         self._stored.close()
-        self._file.seek(0)
-        stored = pa.ipc.open_file(self._file)
-        of_runs = [_pieces(map(stored.get_batch, run)) for run in self._runs]
-        yield from merge(*of_runs, key=itemgetter(0))
+        with self._file:
+            self._file.seek(0)
+            stored = pa.ipc.open_file(self._file)
+            of_runs = [_pieces(map(stored.get_batch, run)) for run in self._runs]
+            yield from merge(*of_runs, key=itemgetter(0))
 
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
