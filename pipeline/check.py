@@ -6,29 +6,23 @@ Small inputs are checked in this process, larger ones on Spark: both check with
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable
-from operator import itemgetter
 from typing import Any, Final, Literal, NamedTuple
-
-import pyarrow.parquet as pq
-from pyarrow import fs
 
 from groupcheck.model.engine.exploration import without_collector
 from groupcheck.pipeline import schemas
 from groupcheck.pipeline.errors import naming_errors
 from groupcheck.pipeline.history_replay import FindingRow
-from groupcheck.pipeline.inputs import ORDER, Counts, counts_of, files_of, is_ingested, stored
+from groupcheck.pipeline.in_process import by_table, read
+from groupcheck.pipeline.inputs import Counts, is_ingested, stored
 from groupcheck.pipeline.kernels import event_batches, replayed, rows_in
 from groupcheck.pipeline.output import Output
-from groupcheck.pipeline.readers import rows_of
-from groupcheck.pipeline.sources import COMPRESSIONS, TOPIC_SCHEME, Row, place, segments
+from groupcheck.pipeline.sources import Row
 from groupcheck.pipeline.summary import (
     MOST_REASONS,
     Summary,
     added,
 )
-from groupcheck.properties.histories.events import Event
 
 # The tables that are written, by their columns in CHECKED; and `transitions`.
 TABLES: Final = {
@@ -38,11 +32,6 @@ TABLES: Final = {
     "state": "states",
     "offset": "offsets",
 }
-# The limit for a check without Spark: about 100,000 events.
-MOST_BYTES: Final = 20_000_000
-MOST_EVENTS: Final = 100_000  # of a folder of `ingest`
-RATIO: Final = 10  # of the size of files to that of compressed ones
-
 Engine = Literal["python", "spark"]
 Batches = Iterable[Iterable[tuple[Any, ...]]]  # of rows
 
@@ -102,33 +91,6 @@ class Sums(NamedTuple):
     read: Counts | None = None
 
 
-def is_small(asked: Request) -> bool:
-    """Whether the sources are checked in this process.
-
-    Raises:
-        PipelineError: a source is missing or cannot be read.
-    """
-    if any(source.startswith(TOPIC_SCHEME) for source in asked.sources):
-        return False
-    if is_ingested(asked.sources):
-        return sum(map(_events_in, stored(asked.sources[0]))) <= MOST_EVENTS
-    return sum(_bytes(file) for file, _ in files_of(asked.sources)) <= MOST_BYTES
-
-
-def _events_in(file: str) -> int:
-    system, path = place(file)
-    with naming_errors(f"read {file}"), system.open_input_file(path) as opened:
-        return int(pq.read_metadata(opened).num_rows)
-
-
-def _bytes(file: str) -> int:
-    """The size of a file or of segments; compressed files count as larger."""
-    system, path = place(file)
-    found: list[fs.FileInfo] = system.get_file_info(segments(file) or [path])
-    ratio = RATIO if path.endswith((*COMPRESSIONS, ".parquet")) else 1
-    return ratio * sum(each.size or 0 for each in found)
-
-
 def check(asked: Request, engine: Callable[[Request, Output | None], Sums]) -> Checked:
     """Check the groups of sources, or of a folder of `ingest`, against the model.
 
@@ -186,7 +148,7 @@ def in_process(asked: Request, output: Output | None) -> Sums:
     """
     with without_collector():
         partitions, read = _partitions(asked, output)
-        checked = _by_table(row for each in partitions for row in replayed(each, asked.profile))
+        checked = by_table(row for each in partitions for row in replayed(each, asked.profile))
     if output is not None:
         for column, name in TABLES.items():
             output.write(name, checked[column], schemas.OF_HISTORIES[column])
@@ -197,21 +159,12 @@ def _partitions(asked: Request, output: Output | None) -> tuple[Iterable[Batches
     """Partitions of events in batches, each sorted; the counts of the files, if any were read."""
     if is_ingested(asked.sources):
         return map(_read, stored(asked.sources[0])), None
-    files = files_of(asked.sources, asked.time_zone)
-    tables = _by_table(row for file in files for row in rows_of(*file))
-    counts = counts_of(tables["file"], tables["quarantined"])
+    tables, counts = read(asked.sources, asked.time_zone)
     if output is not None:
         output.write("quarantine", tables["quarantined"], schemas.QUARANTINE)
-    return [[sorted(map(Event.of, tables["event"]), key=itemgetter(slice(len(ORDER))))]], counts
+    return [[tables["event"]]], counts
 
 
 def _read(file: str) -> Batches:
     with naming_errors(f"read {file}"):
         yield from map(rows_in, event_batches(file))
-
-
-def _by_table(rows: Iterable[tuple[str, Row]]) -> defaultdict[str, list[Row]]:
-    found: defaultdict[str, list[Row]] = defaultdict(list)
-    for table, row in rows:
-        found[table].append(row)
-    return found

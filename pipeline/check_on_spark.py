@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from groupcheck.pipeline.check import TABLES, Request, Sums
 from groupcheck.pipeline.errors import in_a_line
-from groupcheck.pipeline.ingest import counts_in, numbered, read
+from groupcheck.pipeline.ingest_on_spark import counts_in, numbered, read
 from groupcheck.pipeline.inputs import ORDER, is_ingested, stored
 from groupcheck.pipeline.kernels import replay, replay_files
 from groupcheck.pipeline.output import Output

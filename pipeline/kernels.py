@@ -10,16 +10,16 @@ from __future__ import annotations
 import gc
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import groupby
-from operator import itemgetter, lt
+from operator import attrgetter, itemgetter, lt, methodcaller
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupcheck.pipeline.errors import PipelineError
-from groupcheck.pipeline.history_replay import HistoryReplay, Row, Rows
+from groupcheck.pipeline.history_replay import HistoryReplay, Rows
 from groupcheck.pipeline.logs.files import LogSource
 from groupcheck.pipeline.logs.replay import LogReplay
 from groupcheck.pipeline.offsets_topic.partition_reader import OBSERVES
@@ -28,8 +28,9 @@ from groupcheck.pipeline.offsets_topic.topic import topic_rows
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.recordings.partial import PartialReplay
 from groupcheck.pipeline.recordings.replay import Replay
-from groupcheck.pipeline.schemas import CHECKED, EVENTS, READ, columns_of
-from groupcheck.pipeline.sources import place
+from groupcheck.pipeline.schemas import CHECKED, EVENTS, INGESTED, READ, columns_of
+from groupcheck.pipeline.sorted_events import Runs, write_sorted
+from groupcheck.pipeline.sources import Read, place
 from groupcheck.pipeline.summary import with_summary
 from groupcheck.pipeline.transitions import Transition
 from groupcheck.properties.histories.events import Event
@@ -39,7 +40,11 @@ ROWS_READ: Final = 16_384  # of events, at once
 MOST_ROWS: Final = 5_000  # of a returned batch
 MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
 # The column of a table that may have long text.
-LONG: Final = {"event": "body", "finding": "recording", "quarantined": "text"}
+LONG: Final[dict[str, Callable[[Any], str | None]]] = {
+    "event": attrgetter("body"),
+    "finding": itemgetter("recording"),
+    "quarantined": methodcaller("get", "text"),
+}
 
 
 class DisorderedError(PipelineError):
@@ -47,19 +52,46 @@ class DisorderedError(PipelineError):
 
 
 def read_files(
-    files: list[tuple[str, LogSource]], numbers: Iterable[pa.RecordBatch]
+    files: list[tuple[str, LogSource]], folder: str | None, numbers: Iterable[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     """The rows of `READ` of the files whose numbers a batch has in its first column.
 
-    The `LogSource` of a file is used if it is a log.
+    The `LogSource` of a file is used if it is a log. With a folder the events are written to it,
+    and the rows are those of `INGESTED`.
     """
-    rows = (row for file in _numbered(files, numbers) for row in rows_of(*file))
-    return batches(rows, READ)
+    return _read((row for file in _numbered(files, numbers) for row in rows_of(*file)), folder)
 
 
-def read_topic(source: str, records: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The rows of `READ` of records of an offsets topic, sorted by partition and offset."""
-    return batches(topic_rows(source, records), READ)
+def read_topic(
+    source: str, folder: str | None, records: Iterable[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The same for records of an offsets topic, sorted by partition and offset."""
+    return _read(topic_rows(source, records), folder)
+
+
+def _read(rows: Read, folder: str | None) -> Iterator[pa.RecordBatch]:
+    gc.set_threshold(50_000)  # rows are many objects, and few of them are garbage
+    return batches(rows, READ) if folder is None else ingested(rows, f"{folder}/part-{_task():05}")
+
+
+def _task() -> int:
+    """The number of this task of Spark, the same when it is repeated."""
+    from pyspark import TaskContext  # noqa: PLC0415 - it is a task of Spark only with a folder
+
+    context = TaskContext.get()
+    return context.partitionId() if context is not None else 0
+
+
+def ingested(rows: Read, path: str) -> Iterator[pa.RecordBatch]:
+    """Write the events to files whose names begin with a path, and return rows of `INGESTED`."""
+    runs = Runs()
+    for name, gathered in _gathered(rows):
+        if name == "event":
+            runs.add(pa.record_batch(columns_of(gathered, EVENTS), EVENTS))
+        else:
+            yield _of_table(name, gathered, INGESTED)
+    groups = (("group", {"group_id": each}) for each in write_sorted(runs, path))
+    yield from batches(groups, INGESTED)
 
 
 def replay_files(
@@ -180,26 +212,30 @@ def begun(opened: Event) -> HistoryReplay:
     return PartialReplay(opened) if header.get("unseen") else Replay(opened)
 
 
-def batches(rows: Iterable[tuple[str, Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+def batches(rows: Iterable[tuple[str, Any]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """The rows as batches, each in the column of its table."""
-    gathered: defaultdict[str, list[Row]] = defaultdict(list)
+    return (_of_table(name, of_table, schema) for name, of_table in _gathered(rows))
+
+
+def _gathered(rows: Iterable[tuple[str, Any]]) -> Iterator[tuple[str, list[Any]]]:
+    """Several rows of a table at once, with its name."""
+    gathered: defaultdict[str, list[Any]] = defaultdict(list)
     number = characters = 0
     for name, row in rows:
         gathered[name].append(row)
         number += 1
-        characters += len(row.get(LONG.get(name, "")) or "")
+        characters += len(LONG[name](row) or "") if name in LONG else 0
         if number >= MOST_ROWS or characters >= MOST_CHARACTERS:
-            yield from _of_tables(gathered, schema)
-            gathered.clear()
+            yield from gathered.items()
+            gathered = defaultdict(list)
             number = characters = 0
-    yield from _of_tables(gathered, schema)
+    yield from gathered.items()
 
 
-def _of_tables(gathered: dict[str, list[Row]], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A batch for each table, column by column."""
-    for name, rows in gathered.items():
-        fields = list(schema.field(name).type)
-        own = pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)
-        yield pa.record_batch(
-            [own if f.name == name else pa.nulls(len(rows), f.type) for f in schema], schema
-        )
+def _of_table(name: str, rows: list[Any], schema: pa.Schema) -> pa.RecordBatch:
+    """The rows of a table as a batch, column by column."""
+    fields = list(schema.field(name).type)
+    own = pa.StructArray.from_arrays(columns_of(rows, fields), fields=fields)
+    return pa.record_batch(
+        [own if f.name == name else pa.nulls(len(rows), f.type) for f in schema], schema
+    )

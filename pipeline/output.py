@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ from pyarrow import fs
 
 from groupcheck.pipeline.errors import PipelineError, naming_errors
 from groupcheck.pipeline.schemas import columns_of
-from groupcheck.pipeline.sources import Row, place, scheme_of
+from groupcheck.pipeline.sources import place, scheme_of
 
 MARKER: Final = "_groupcheck.json"
 FORMAT: Final = 1
@@ -71,7 +71,7 @@ class Output:
                 if self._system.get_file_info(self._temporary).type != fs.FileType.NotFound:
                     self._system.delete_dir(self._temporary)
 
-    def write(self, table: str, rows: list[Row], schema: pa.Schema) -> None:
+    def write(self, table: str, rows: Sequence[Any], schema: pa.Schema) -> None:
         """Write a table, a folder with one file, inside the context of `written`.
 
         Raises:
@@ -83,6 +83,12 @@ class Output:
             self._system.create_dir(folder, recursive=True)
             with self._system.open_output_stream(f"{folder}/part-0.parquet") as file:
                 pq.write_table(columns, file, compression="zstd")
+
+    def replace(self, table: str, by: str) -> None:
+        """Replace a table by another one, inside the context of `written`."""
+        with naming_errors(f"write to {self.name}"):
+            self._system.delete_dir(f"{self._temporary}/{table}")
+            self._system.move(f"{self._temporary}/{by}", f"{self._temporary}/{table}")
 
     def _replace(self) -> None:
         if self._system.get_file_info(self._path).type == fs.FileType.Directory:

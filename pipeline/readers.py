@@ -13,7 +13,7 @@ from groupcheck.pipeline.offsets_topic.formatter_text import FormatterReader, is
 from groupcheck.pipeline.offsets_topic.group_records import MOST_EXAMINED, profile_of
 from groupcheck.pipeline.offsets_topic.partition_reader import PartitionReader
 from groupcheck.pipeline.offsets_topic.segments import Batch, batches
-from groupcheck.pipeline.sources import Row, file_row, lines, place, quarantined, segments
+from groupcheck.pipeline.sources import Read, file_row, lines, place, quarantined, segments
 from groupcheck.properties.histories.lines import Line, RejectedLineError
 from groupcheck.properties.histories.reader import RecordingReader
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FIRST: Final = 20  # lines that reveal the kind of a file
 
 
-def rows_of(source: str, log_source: LogSource | None = None) -> Iterator[tuple[str, Row]]:
+def rows_of(source: str, log_source: LogSource | None = None) -> Read:
     """The rows of `READ` of a file, each with the name of its column."""
     if paths := segments(source):
         return SegmentReader(source, place(source)[0], paths).rows()
@@ -37,7 +37,7 @@ def rows_of(source: str, log_source: LogSource | None = None) -> Iterator[tuple[
     return rows_of_recording(source, all_lines)
 
 
-def rows_of_recording(source: str, lines: Iterator[Line]) -> Iterator[tuple[str, Row]]:
+def rows_of_recording(source: str, lines: Iterator[Line]) -> Read:
     """Each row with the name of its table."""
     reader = RecordingReader(source)
     read = kept = 0
@@ -73,7 +73,7 @@ class SegmentReader:
             source, self._profile(), int(PurePosixPath(paths[0]).stem)
         )
 
-    def rows(self) -> Iterator[tuple[str, Row]]:
+    def rows(self) -> Read:
         """Each row with the name of its table."""
         for number, path in enumerate(self._paths):
             uri, counts, before = f"{self._scheme}://{path}", Counter[str](), self._partition.events

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
-
-from groupcheck.pipeline.sources import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,9 +38,13 @@ def for_spark(schema: pa.Schema) -> StructType:
     return from_arrow_schema(schema)
 
 
-def columns_of(rows: list[Row], fields: Iterable[pa.Field]) -> list[pa.Array]:
-    """The columns of rows; a value that a row does not have is null."""
-    return [pa.array([row.get(field.name) for row in rows], field.type) for field in fields]
+def columns_of(rows: Sequence[Any], fields: Iterable[pa.Field]) -> list[pa.Array]:
+    """The columns of rows; a value that a row does not have is null; tuples have all values."""
+    fields = list(fields)
+    columns: Iterable[Iterable[Any]] = zip(*rows, strict=True)
+    if not (rows and isinstance(rows[0], tuple)):
+        columns = ([row.get(field.name) for row in rows] for field in fields)
+    return [pa.array(each, field.type) for each, field in zip(columns, fields, strict=True)]
 
 
 def rows_of_table(rows: DataFrame, name: str) -> DataFrame:
@@ -157,6 +159,8 @@ OFFSETS: Final = table(
 )
 
 READ: Final = one_of(event=EVENTS, quarantined=QUARANTINE, file=FILES)
+# The groups whose events a task has written, instead of these.
+INGESTED: Final = one_of(group=table({"group_id": STRING}), quarantined=QUARANTINE, file=FILES)
 # A `pipeline.summary.Summary`, pickled.
 SUMMARY: Final = table({"pickled": BINARY})
 OF_HISTORIES: Final = {

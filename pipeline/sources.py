@@ -24,6 +24,8 @@ from groupcheck.pipeline.errors import PipelineError, first_line, naming_errors
 from groupcheck.properties.histories.lines import Line
 
 Row = dict[str, Any]
+# Rows of `READ`, each with the name of its table: an `Event`, or the columns of another table.
+Read = Iterator[tuple[str, Any]]
 # By the ending of the name, as in Spark.
 COMPRESSIONS: Final = (".gz", ".zst", ".bz2")
 TRACES: Final = (".jsonl", ".json", ".ndjson", ".log", ".txt", "")

@@ -117,7 +117,8 @@ def _checked(options: argparse.Namespace) -> Checked:
     from groupcheck.properties.interruption import interruptible
 
     with ending_with_message(PipelineError), with_packages_of("spark"):
-        from groupcheck.pipeline.check import Request, check, in_process, is_small
+        from groupcheck.pipeline.check import Request, check, in_process
+        from groupcheck.pipeline.in_process import is_small
 
         asked = Request(
             options.sources,
@@ -126,7 +127,7 @@ def _checked(options: argparse.Namespace) -> Checked:
             options.overwrite,
             options.time_zone,
         )
-        if not is_chosen(options.master, options.conf) and is_small(asked):
+        if not is_chosen(options.master, options.conf) and is_small(asked.sources):
             with interruptible():
                 return check(asked, in_process)
     with spark_session(options, in_python=True) as spark:

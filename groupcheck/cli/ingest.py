@@ -1,16 +1,21 @@
-"""`groupcheck ingest`: read recordings and logs into tables, on Spark."""
+"""`groupcheck ingest`: read recordings and logs into tables, in this process or on Spark."""
 
 from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
+from typing import TYPE_CHECKING
 
-from groupcheck.cli.exit_status import CONFORMS
+from groupcheck.cli.exit_status import CONFORMS, ending_with_message, with_packages_of
 from groupcheck.cli.options import add_shared
 from groupcheck.cli.output import print_json
 from groupcheck.cli.spark import spark_session
 
-HELP = "read recordings and logs into tables, on Spark"
+if TYPE_CHECKING:
+    from groupcheck.pipeline.ingest import Ingested
+
+HELP = "read recordings and logs into tables"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
@@ -18,6 +23,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.description = (
         "Reads recordings, broker logs and the offsets topic, plain, compressed or Parquet, into a "
         "table of events, ordered by group; lines that cannot be read go to a table of their own. "
+        "Sources of up to 20 MB (compressed, 2 MB) are read in this process, others on Spark, as "
+        "with --master and --conf. "
         "docs/tables.md describes the tables."
     )
     command.epilog = "Exit status: 0 the sources are read, 2 they cannot be read."
@@ -39,16 +46,7 @@ def run(options: argparse.Namespace) -> int:
     Raises:
         CommandError: the job fails.
     """
-    with spark_session(options) as spark:
-        from groupcheck.pipeline import ingest as job
-
-        done = job.ingest(
-            spark,
-            options.sources,
-            options.out,
-            overwrite=options.overwrite,
-            time_zone=options.time_zone,
-        )
+    done = _ingested(options)
     from groupcheck.reports.pipeline import ingested
 
     counts, reasons = done.counts._asdict(), done.reasons
@@ -58,3 +56,23 @@ def run(options: argparse.Namespace) -> int:
     else:
         sys.stdout.write(ingested(counts, done.groups, reasons, options.out))
     return CONFORMS
+
+
+def _ingested(options: argparse.Namespace) -> Ingested:
+    """Read small sources in this process, unless an option says where Spark runs."""
+    from groupcheck.pipeline.errors import PipelineError
+    from groupcheck.pipeline.session import is_chosen
+    from groupcheck.properties.interruption import interruptible
+
+    with ending_with_message(PipelineError), with_packages_of("spark"):
+        from groupcheck.pipeline.in_process import is_small
+        from groupcheck.pipeline.ingest import Request, in_process, ingest
+
+        asked = Request(options.sources, options.out, options.overwrite, options.time_zone)
+        if not is_chosen(options.master, options.conf) and is_small(asked.sources):
+            with interruptible():
+                return ingest(asked, in_process)
+    with spark_session(options, in_python=True) as spark:
+        from groupcheck.pipeline.ingest_on_spark import on_spark
+
+        return ingest(asked, partial(on_spark, spark))

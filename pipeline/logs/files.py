@@ -22,7 +22,8 @@ from groupcheck.pipeline.logs.lines import (
     parse,
     zone,
 )
-from groupcheck.pipeline.sources import Row, file_row, quarantined
+from groupcheck.pipeline.sources import Read, Row, file_row, quarantined
+from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.lines import Line, RejectedLineError
 
 DAY_MS: Final = 86_400_000
@@ -96,7 +97,7 @@ class LogReader:
         self._last_ms = 0
         self.read = self.kept = self.other = self.events = 0
 
-    def rows(self, lines: Iterator[Line]) -> Iterator[tuple[str, Row]]:
+    def rows(self, lines: Iterator[Line]) -> Read:
         """Each row with the name of its table."""
         for line in lines:
             self.read += 1
@@ -121,7 +122,7 @@ class LogReader:
     def _name(self) -> str:
         return self._source.rpartition("/")[2]
 
-    def _take(self, line: Line) -> Iterator[Row]:
+    def _take(self, line: Line) -> Iterator[Event]:
         """The events of a line.
 
         Raises:
@@ -188,7 +189,7 @@ class LogReader:
         self._last_ms = max(self._last_ms, at_ms)
         return self._last_ms
 
-    def _rows(self, entry: _Entry, profile: str) -> Iterator[Row]:
+    def _rows(self, entry: _Entry, profile: str) -> Iterator[Event]:
         event, group_id = entry.body["what"], entry.body.pop("group")
         if event in {"starting", "stopping"}:
             self._broker_events.append(entry)
@@ -196,7 +197,7 @@ class LogReader:
         for each in group_id.split(", ") if event == "deleted" else [group_id]:
             yield from self._rows_of_group(each, entry, profile)
 
-    def _rows_of_group(self, group_id: str, entry: _Entry, profile: str) -> Iterator[Row]:
+    def _rows_of_group(self, group_id: str, entry: _Entry, profile: str) -> Iterator[Event]:
         group = self._groups.get(group_id)
         if group is None:
             group = self._groups[group_id] = _Group()
@@ -222,23 +223,23 @@ class LogReader:
         else:
             yield self._row(group_id, entry, "log", entry.body)
 
-    def _row(self, group_id: str, entry: _Entry, kind: str, body: Row | str) -> Row:
+    def _row(self, group_id: str, entry: _Entry, kind: str, body: Row | str) -> Event:
         group = self._groups[group_id]
         rank = self._log_source.rank % (1 << FILES_BITS)
         order = ((entry.at_ms - SINCE_MS) << FILES_BITS | rank) << LINES_BITS
         group.seq = max(order, group.seq + 1)
-        return {
-            "group_id": group_id,
-            "source": self._log_source.name or self._source,
-            "session": 1,
-            "seq": group.seq,
-            "line": entry.line,
-            "at_ms": entry.at_ms,
-            "kind": kind,
-            "body": body if isinstance(body, str) else json.dumps(body, separators=(",", ":")),
-        }
+        return Event(
+            group_id=group_id,
+            source=self._log_source.name or self._source,
+            session=1,
+            seq=group.seq,
+            line=entry.line,
+            at_ms=entry.at_ms,
+            kind=kind,
+            body=body if isinstance(body, str) else json.dumps(body, separators=(",", ":")),
+        )
 
-    def _final_gaps(self) -> Iterator[Row]:
+    def _final_gaps(self) -> Iterator[Event]:
         """A gap at the end of the file may concern any of its groups."""
         for group_id, group in self._groups.items():
             if group.gaps < len(self._gaps):

@@ -15,7 +15,7 @@ from typing import Final
 
 from groupcheck.pipeline.offsets_topic.group_records import Json
 from groupcheck.pipeline.offsets_topic.partition_reader import RecordEvents
-from groupcheck.pipeline.sources import MOST_TEXT, Row, file_row, quarantined
+from groupcheck.pipeline.sources import MOST_TEXT, Read, file_row, quarantined
 from groupcheck.properties.histories.lines import Line, RejectedLineError
 
 OF_JSON: Final = '{"key":'
@@ -78,7 +78,7 @@ class FormatterReader:
         kinds = COMMITS if commits else GROUPS
         self._events = RecordEvents(source, profile, complete=False, kinds=kinds)
 
-    def rows(self, lines: Iterable[Line]) -> Iterator[tuple[str, Row]]:
+    def rows(self, lines: Iterable[Line]) -> Read:
         """Each row with the name of its table."""
         read = kept = 0
         for line in records(lines):

@@ -16,6 +16,7 @@ from groupcheck.pipeline.offsets_topic.group_records import (
     decode,
 )
 from groupcheck.pipeline.offsets_topic.segments import Batch, Record
+from groupcheck.properties.histories.events import Event
 
 Row = dict[str, Any]
 OBSERVES: Final = "records"
@@ -60,7 +61,7 @@ class RecordEvents:
                 self._first_ms = timestamp
             self._now_ms = max(0, timestamp - self._first_ms)
 
-    def take(self, group: str, line: int, record: Json) -> Iterator[Row]:
+    def take(self, group: str, line: int, record: Json) -> Iterator[Event]:
         """The rows of a record of a group."""
         if group not in self._seen:
             before = not self._complete or self._gaps > 0
@@ -70,26 +71,26 @@ class RecordEvents:
         self._seen[group] = self._gaps
         yield self._row(group, line, "record", record)
 
-    def cut(self, group: str, line: int, reason: str) -> Iterator[Row]:
+    def cut(self, group: str, line: int, reason: str) -> Iterator[Event]:
         """The rows of a record that the model does not cover."""
         if group not in self._seen:
             self._seen[group] = self._gaps
             yield self._row(group, line, "open", {**self._header, "before": True})
         yield self._row(group, line, "cut", reason)
 
-    def _row(self, group: str, line: int, kind: str, body: Json | str) -> Row:
+    def _row(self, group: str, line: int, kind: str, body: Json | str) -> Event:
         self.count += 1
         text = body if isinstance(body, str) else json.dumps(body, separators=(",", ":"))
-        return {
-            "group_id": group,
-            "source": self._source,
-            "session": 1,
-            "seq": self.count,
-            "line": line,
-            "at_ms": self._now_ms,
-            "kind": kind,
-            "body": text,
-        }
+        return Event(
+            group_id=group,
+            source=self._source,
+            session=1,
+            seq=self.count,
+            line=line,
+            at_ms=self._now_ms,
+            kind=kind,
+            body=text,
+        )
 
 
 class PartitionReader:
@@ -118,14 +119,14 @@ class PartitionReader:
         """The number of events so far."""
         return self._events.count
 
-    def take(self, batch: Batch) -> tuple[list[Row], list[Row]]:
+    def take(self, batch: Batch) -> tuple[list[Event], list[Row]]:
         """The events of a batch, and its rows of quarantine."""
         if batch.reason:
             self._gap(f"byte {batch.position} of a segment: {batch.reason}")
             if batch.next_offset is not None:
                 self._next = batch.next_offset
             return [], [{"reason": batch.reason, "text": None}]
-        rows: list[Row] = []
+        rows: list[Event] = []
         quarantined: list[Row] = []
         for record in batch.records:
             if record.offset < self._next:
@@ -157,7 +158,7 @@ class PartitionReader:
         self._ended.clear()
         self._events.gap(reason)
 
-    def _record(self, batch: Batch, record: Record) -> Iterator[Row]:
+    def _record(self, batch: Batch, record: Record) -> Iterator[Event]:
         try:
             decoded = decode(record.key, record.value)
         except OtherKindError as other:
@@ -168,7 +169,7 @@ class PartitionReader:
             self._open.setdefault(batch.producer_id, {})[group] = None
         return self._events.take(group, record.offset, decoded)
 
-    def _marker(self, batch: Batch, record: Record) -> Iterator[Row]:
+    def _marker(self, batch: Batch, record: Record) -> Iterator[Event]:
         """The marker is an event of each group whose offsets the transaction has committed."""
         if batch.marker is None or batch.producer_id is None:
             return

@@ -20,7 +20,7 @@ from groupcheck.pipeline.offsets_topic.formatter_text import COMMITS, GROUPS
 from groupcheck.pipeline.offsets_topic.group_records import MOST_EXAMINED, profile_of
 from groupcheck.pipeline.offsets_topic.partition_reader import PartitionReader
 from groupcheck.pipeline.offsets_topic.segments import Batch, Record
-from groupcheck.pipeline.sources import TOPIC_SCHEME, Row, file_row
+from groupcheck.pipeline.sources import TOPIC_SCHEME, Read, file_row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, DataFrameReader, SparkSession
@@ -121,7 +121,7 @@ def _split(server: str) -> tuple[str, str, str]:
     return server.rpartition(":")
 
 
-def topic_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[str, Row]]:
+def topic_rows(source: str, batches: Iterable[pa.RecordBatch]) -> Read:
     """The rows of records, which are sorted by partition and offset; each with its table."""
     for partition, records in by_partition(batches):
         yield from rows_of_records(*partition_reader(f"{source}-{partition}", records))
@@ -143,9 +143,7 @@ def partition_reader(
     return PartitionReader(source, profile, first[0].offset, KINDS), chain(first, records)
 
 
-def rows_of_records(
-    reader: PartitionReader, records: Iterable[Record]
-) -> Iterator[tuple[str, Row]]:
+def rows_of_records(reader: PartitionReader, records: Iterable[Record]) -> Read:
     """The rows of the next records of a reader, and the row of the file."""
     read = quarantined = 0
     before = reader.events

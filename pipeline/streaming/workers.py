@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from operator import attrgetter, itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,7 +21,7 @@ from groupcheck.pipeline.kernels import TransitionCounts, batches, begun, event_
 from groupcheck.pipeline.offsets_topic.topic import by_partition, partition_reader, rows_of_records
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.schemas import EVENTS, FOLLOWED, QUARANTINE, one_of
-from groupcheck.pipeline.sources import LOCAL, place
+from groupcheck.pipeline.sources import LOCAL, Read, place
 from groupcheck.pipeline.streaming.versions import Versions, checkpoint, restore
 from groupcheck.properties.histories.events import Event
 
@@ -154,7 +154,7 @@ def arrived_records(
     return batches(rows, ARRIVED)
 
 
-def _of_topic(settings: BatchSettings, source: str, arriving: Iterable[pa.RecordBatch]) -> Rows:
+def _of_topic(settings: BatchSettings, source: str, arriving: Iterable[pa.RecordBatch]) -> Read:
     for partition, records in by_partition(arriving):
         versions = Versions(f"{settings.state}/partition-{partition}", settings.batch)
         before = versions.before()
@@ -187,11 +187,11 @@ def _followed(settings: BatchSettings, arriving: Iterable[pa.RecordBatch]) -> Ro
         bucket.write()
 
 
-def _recorded(rows: Rows) -> Rows:
+def _recorded(rows: Read) -> Read:
     """The rows without those of files; events of logs and segments are in quarantine."""
     for name, row in rows:
-        if name == "event" and (row["kind"] not in KINDS or _begins_no_recording(row)):
-            where = {"source": row["source"], "line": row["line"], "text": row["body"]}
+        if name == "event" and (row.kind not in KINDS or _begins_no_recording(row)):
+            where = {"source": row.source, "line": row.line, "text": row.body}
             yield (
                 "quarantined",
                 {**where, "reason": "not a recording: only check without --follow checks it"},
@@ -200,8 +200,8 @@ def _recorded(rows: Rows) -> Rows:
             yield name, row
 
 
-def _begins_no_recording(row: dict[str, Any]) -> bool:
-    return row["kind"] == "open" and json.loads(row["body"]).get("observes") is not None
+def _begins_no_recording(event: Event) -> bool:
+    return event.kind == "open" and json.loads(event.body or "{}").get("observes") is not None
 
 
 def _uri(path: str) -> str:
@@ -222,6 +222,6 @@ def _has_events(path: str) -> bool:
     return set(EVENTS.names) <= set(names)
 
 
-def _events(path: str) -> Rows:
+def _events(path: str) -> Read:
     for batch in event_batches(path):
-        yield from (("event", row) for row in batch.to_pylist())
+        yield from (("event", Event._make(row)) for row in rows_in(batch))

@@ -12,12 +12,13 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from groupcheck.model.bodies import Json, MalformedBodyError, shown
 from groupcheck.model.classic.config import SETTINGS
 from groupcheck.model.classic.step import Profile
 from groupcheck.properties.histories.bodies import groups_of, response_body
+from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.lines import (
     Line,
     Message,
@@ -28,11 +29,13 @@ from groupcheck.properties.histories.lines import (
 )
 from groupcheck.properties.sequence import MalformedTraceError, header
 
-Row = dict[str, Any]
 # Why the state of a group that the coordinator loaded from its log is unknown.
 BEFORE: Final = "it existed before the recording began"
 MOST_MS: Final = 2**53  # that a JSON number represents exactly
 MOST_ID: Final = 2**63 - 1
+# Of an event's request: id, API, version, client id and host.
+Asking = tuple[int | None, str | None, int | None, str | None, str | None]
+NO_REQUEST: Final[Asking] = (None, None, None, None, None)
 
 
 class Opening(NamedTuple):
@@ -87,17 +90,23 @@ class RecordingReader:
         self._source = source
         self._session: _Session | None = None
         self._torn: int | None = None  # the last line, if the reader rejected it
-        self.sessions = self.events = 0
+        self.sessions = 0
+        self._events = 0  # of earlier sessions
         self.answered = False
         self.header: Json = {}
         self.before: tuple[str, ...] = ()
+
+    @property
+    def events(self) -> int:
+        """How many events it has read."""
+        return self._session.seq if self._session is not None else self._events
 
     @property
     def quiet_ms(self) -> int:
         """When the last advance of the session begins."""
         return self._session.quiet_ms if self._session is not None else 0
 
-    def take(self, line: Line) -> Iterator[Row]:
+    def take(self, line: Line) -> Iterator[Event]:
         """The events of the next line.
 
         Raises:
@@ -115,7 +124,7 @@ class RecordingReader:
                 raise RejectedLineError(reason)
             message = message_of(fields)
         rows = session.take(message, line.number)
-        yield from self._numbered(rows)
+        yield from rows
         if session.answered:
             self.answered = True
         self._torn = None
@@ -127,13 +136,14 @@ class RecordingReader:
             if self._session is not None:
                 self._session.gap = f"line {line.number} could not be read: {rejected}"
 
-    def finish(self) -> Iterator[Row]:
+    def finish(self) -> Iterator[Event]:
         """The session ends; its last line, if it was rejected, may have been a response."""
         torn, self._torn = self._torn, None
         if torn is not None and self._session is not None:
-            yield from self._numbered(self._session.torn(torn))
+            yield from self._session.torn(torn)
 
     def _open(self, message: Json) -> None:
+        self._events = self.events
         self._session = None  # without a valid first line the reader rejects the whole session
         try:
             opening = Opening.of(message)
@@ -146,15 +156,8 @@ class RecordingReader:
         self.header = {k: message[k] for k in ("trace", "profile", "unseen") if k in message}
         self.header["config"] = opening.broker
         self.before = opening.before
-        self._session = _Session(opening.profile, self.header, self.before)
-
-    def _numbered(self, rows: Iterable[Row]) -> Iterator[Row]:
-        for row in rows:
-            self.events += 1
-            row["source"] = self._source
-            row["session"] = self.sessions
-            row["seq"] = self.events
-            yield row
+        of = self._source, self.sessions, self._events
+        self._session = _Session(of, opening.profile, self.header, self.before)
 
 
 class _Ids:
@@ -193,9 +196,15 @@ class _Group:
 
 
 class _Session:
-    """A session so far; `gap` says which line of it could not be read."""
+    """A session so far; `gap` says which line of it could not be read.
 
-    def __init__(self, profile: Profile, opened: Json, before: tuple[str, ...]) -> None:
+    It is one `of` a source, with its number, after so many events; `seq` counts on.
+    """
+
+    def __init__(
+        self, of: tuple[str, int, int], profile: Profile, opened: Json, before: tuple[str, ...]
+    ) -> None:
+        self._source, self._number, self.seq = of
         self._profile = profile
         self._header = json.dumps(opened, separators=(",", ":"))
         self._before = json.dumps({**opened, "before": True}, separators=(",", ":"))
@@ -213,7 +222,7 @@ class _Session:
         self.answered = False
         self.quiet_ms = 0  # when the last advance begins
 
-    def take(self, message: Message, line: int) -> Iterable[Row]:
+    def take(self, message: Message, line: int) -> Iterable[Event]:
         """The events of a message.
 
         Raises:
@@ -243,20 +252,28 @@ class _Session:
         self._caused = line
         return ()
 
-    def torn(self, line: int) -> Iterator[Row]:
+    def torn(self, line: int) -> Iterator[Event]:
         """The session ends with a line that could not be read: it may have been a response."""
         for group_id, group in self._groups.items():
             if group is not None and group.gap != self.gap and group.line >= self._caused:
-                yield self._row(group_id, line, kind="gap", body=self.gap)
+                yield self._row(group_id, line, "gap", self.gap)
 
-    def _row(self, group_id: str, line: int, **fields: Any) -> Row:  # noqa: ANN401
-        return {"group_id": group_id, "line": line, "at_ms": self._now_ms, **fields}
+    def _row(
+        self,
+        group_id: str,
+        line: int,
+        kind: str,
+        body: str | None = None,
+        asking: Asking = NO_REQUEST,
+    ) -> Event:
+        self.seq = seq = self.seq + 1
+        at = self._source, self._number, seq, line, self._now_ms
+        return Event._make((group_id, *at, kind, *asking, body))
 
-    def _request(self, message: Message, line: int) -> list[Row]:
+    def _request(self, message: Message, line: int) -> list[Event]:
         number, api, version, text = message.id, message.api, message.api_version, message.text
         self._check(number, api, version)
-        row: Row = {"kind": "request", "request_id": number, "api": api, "api_version": version}
-        row |= {"client_id": message.client_id, "client_host": message.client_host, "body": text}
+        asking = number, api, version, message.client_id, message.client_host
         try:
             groups = groups_of(api, version, text, self._groups)
         except MalformedBodyError as error:
@@ -268,15 +285,15 @@ class _Session:
         else:
             self._asked[number] = _Asked(api, version, tuple(group_id for group_id, _ in groups))
         self._ids.add(number)
-        rows: list[Row] = []
+        rows: list[Event] = []
         for group_id, outside in groups:
             group = self._catch_up(group_id, line, rows)
             if outside:
-                rows.append(self._row(group_id, line, kind="cut", body=outside))
+                rows.append(self._row(group_id, line, "cut", outside))
             if self._holds and not group.holds:
                 group.holds = True
-                rows.append(self._row(group_id, line, kind="hold"))
-            rows.append(self._row(group_id, line, **row))
+                rows.append(self._row(group_id, line, "hold"))
+            rows.append(self._row(group_id, line, "request", text, asking))
         return rows
 
     def _check(self, number: int, api: str, version: int) -> None:
@@ -291,7 +308,7 @@ class _Session:
             reason = f"api: not one of profile {self._profile.name}: {shown(api)}"
             raise RejectedLineError(reason)
 
-    def _response(self, message: Message, line: int) -> list[Row]:
+    def _response(self, message: Message, line: int) -> list[Event]:
         number, text = message.id, message.text
         if number in self._unread:
             self.answered = True
@@ -307,21 +324,20 @@ class _Session:
             raise RejectedLineError(str(error)) from error
         del self._asked[number]
         self.answered = True
-        row: Row = {"kind": "response", "request_id": number, "api": asked.api}
-        row |= {"api_version": asked.version, "body": text}
-        rows: list[Row] = []
+        asking = number, asked.api, asked.version, None, None
+        rows: list[Event] = []
         for group_id in asked.groups:
             self._catch_up(group_id, line, rows)
-            rows.append(self._row(group_id, line, **row))
+            rows.append(self._row(group_id, line, "response", text, asking))
         return rows
 
-    def _catch_up(self, group_id: str, line: int, rows: list[Row]) -> _Group:
+    def _catch_up(self, group_id: str, line: int, rows: list[Event]) -> _Group:
         """Add what happened to the coordinator since the group's last event."""
         group = self._groups.get(group_id)
         if group is None:
             group = self._groups[group_id] = _Group(len(self._faults), len(self._releases))
             first = self._before if group_id in self._first else self._header
-            rows.append(self._row(group_id, line, kind="open", at_ms=0, body=first))
+            rows.append(self._row(group_id, line, "open", first)._replace(at_ms=0))
         if group.faults < len(self._faults) or group.releases < len(self._releases):
             happened = [(at, "fault", body) for at, body in self._faults[group.faults :]]
             if group.holds and group.releases < len(self._releases):
@@ -330,9 +346,9 @@ class _Session:
                 group.holds = False
             group.faults, group.releases = len(self._faults), len(self._releases)
             for at_ms, kind, body in sorted(happened, key=itemgetter(0)):
-                rows.append(self._row(group_id, line, kind=kind, at_ms=at_ms, body=body or None))
+                rows.append(self._row(group_id, line, kind, body or None)._replace(at_ms=at_ms))
         if self.gap != group.gap:
             group.gap = self.gap
-            rows.append(self._row(group_id, line, kind="gap", body=self.gap))
+            rows.append(self._row(group_id, line, "gap", self.gap))
         group.line = line
         return group

@@ -12,7 +12,7 @@ from typing import IO, Final, NamedTuple, cast
 from groupcheck.model.bodies import Json
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.histories.lines import Line, RejectedLineError
-from groupcheck.properties.histories.reader import RecordingReader, Row
+from groupcheck.properties.histories.reader import RecordingReader
 from groupcheck.properties.sequence import MalformedTraceError
 
 GIVEN: Final = {"request", "hold", "release", "fault"}  # events that are an input of the model
@@ -82,10 +82,10 @@ def read(lines: Iterable[bytes], name: str, *, partial: bool = False) -> list[Re
     for number, rows in _intact(reader, lines, name):
         session = reader.sessions
         for row in rows:
-            of = session, row["group_id"]
+            of = session, row.group_id
             if of not in found:
-                found[of] = Recorded(row["group_id"], reader.header, [])
-            found[of].events.append(Event.of(row))
+                found[of] = Recorded(row.group_id, reader.header, [])
+            found[of].events.append(row)
         if session not in quiet_ms:
             for each in reader.before:
                 found[session, each] = Recorded(each, reader.header, [], before=True)
@@ -101,7 +101,7 @@ def read(lines: Iterable[bytes], name: str, *, partial: bool = False) -> list[Re
 
 def _intact(
     reader: RecordingReader, lines: Iterable[bytes], name: str
-) -> Iterator[tuple[int, list[Row]]]:
+) -> Iterator[tuple[int, list[Event]]]:
     """The events of each line.
 
     After a crash of the machine the last line of a session may be incomplete; only another session

@@ -29,10 +29,12 @@ needs_packages("pandas", "pyarrow", "pyspark")
 import pyarrow.parquet as pq  # noqa: E402
 
 from groupcheck.cli import check as cli_check  # noqa: E402
+from groupcheck.cli import ingest as cli_ingest  # noqa: E402
 from groupcheck.cli import spark as cli_spark  # noqa: E402
 from groupcheck.cli.exit_status import CommandError  # noqa: E402
-from groupcheck.pipeline import check, schemas  # noqa: E402
+from groupcheck.pipeline import in_process, schemas  # noqa: E402
 from groupcheck.pipeline.errors import summarised  # noqa: E402
+from groupcheck.pipeline.inputs import ORDER  # noqa: E402
 from groupcheck.pipeline.summary import MOST_GROUPS  # noqa: E402
 
 if TYPE_CHECKING:
@@ -247,6 +249,30 @@ def test_spark_and_this_process_write_the_same_tables(
         assert [(f.name, f.dataType) for f in written] == [(f.name, f.dataType) for f in expected]
 
 
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("apart", [True, False])
+def test_ingest_writes_the_same_tables_on_spark(apart: bool, run: Run, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter
+    """Also if groups are in several files."""
+    sources = tmp_path / "sources"
+    shutil.copytree(run.sources, sources)
+    if not apart:
+        shutil.copytree(HERE / "logs" / "2.7", sources / "logs")
+        shutil.copy(sources / "recording-0.jsonl", sources / "again.jsonl")
+    outs = [tmp_path / "python", tmp_path / "spark"]
+    for out, options in zip(outs, ([], ["--master", "local[2]"]), strict=True):
+        assert main(["ingest", str(sources), "--out", str(out), *options]) == 0
+    for name in ("events", "quarantine", "files"):
+        python, spark = ([repr(row) for row in rows_of(out, name)] for out in outs)
+        assert sorted(python) == sorted(spark), name
+    read = [pq.read_table(path) for path in (outs[1] / "events").glob("*.parquet")]
+    groups = [set(each["group_id"].to_pylist()) for each in read]
+    assert sum(map(len, groups)) == len(set().union(*groups))
+    for each in read:
+        keys = list(zip(*(each[name].to_pylist() for name in ORDER), strict=True))
+        assert keys == sorted(keys)
+    assert {path.name for path in outs[1].iterdir()} == {path.name for path in outs[0].iterdir()}
+
+
 STARTED = "Spark would be started"
 
 
@@ -258,7 +284,8 @@ def of_sizes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         raise CommandError(STARTED)
 
     monkeypatch.setattr(cli_check, "spark_session", no_spark)
-    monkeypatch.setattr(check, "MOST_BYTES", 20_000)
+    monkeypatch.setattr(cli_ingest, "spark_session", no_spark)
+    monkeypatch.setattr(in_process, "MOST_BYTES", 20_000)
     lines = (run.sources / "recording-0.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "recording.jsonl").write_bytes(b"".join(lines[:40]))
@@ -277,6 +304,16 @@ def test_small_sources_are_checked_in_this_process(
     assert capsys.readouterr().out.startswith("checked    in this process, without Spark\n")
 
 
+@pytest.mark.parametrize("source", ["small", "small.gz"])
+def test_small_sources_are_ingested_in_this_process(
+    source: str, of_sizes: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["ingest", str(of_sizes / source), "--out", str(of_sizes / "out")]) == 0
+    assert "40 kept, 0 quarantined" in capsys.readouterr().out
+    assert pq.read_schema(of_sizes / "out" / "events" / "part-0.parquet") == schemas.EVENTS
+
+
+@pytest.mark.parametrize("command", ["check", "ingest --out out"])
 @pytest.mark.parametrize(
     ("source", "options"),
     [
@@ -287,9 +324,10 @@ def test_small_sources_are_checked_in_this_process(
     ],
 )
 def test_large_sources_and_options_of_spark_start_spark(
-    source: str, options: str, of_sizes: Path, capsys: pytest.CaptureFixture[str]
+    command: str, source: str, options: str, of_sizes: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", str(of_sizes / source), *options.split()]) == 2
+    name, *more = command.split()
+    assert main([name, str(of_sizes / source), *more, *options.split()]) == 2
     assert capsys.readouterr().err == f"groupcheck: {STARTED}\n"
 
 

@@ -29,7 +29,7 @@ import pyspark  # noqa: E402
 from pyarrow import RecordBatch, parquet  # noqa: E402
 
 from groupcheck.pipeline.check_on_spark import check_events  # noqa: E402
-from groupcheck.pipeline.ingest import of_topic  # noqa: E402
+from groupcheck.pipeline.ingest_on_spark import of_topic  # noqa: E402
 from groupcheck.pipeline.offsets_topic.group_records import decode  # noqa: E402
 from groupcheck.pipeline.offsets_topic.segments import Record, batches  # noqa: E402
 from groupcheck.pipeline.offsets_topic.topic import COLUMNS  # noqa: E402

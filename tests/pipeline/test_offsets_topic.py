@@ -229,7 +229,7 @@ def test_counts_add_up(tmp_path: Path) -> None:
     rows = list(rows_of(f"file://{tmp_path}"))
     counts = next(row for name, row in rows if name == "file")
     quarantined = sum(name == "quarantined" for name, _ in rows)
-    records = sum(name == "event" and row["kind"] == "record" for name, row in rows)
+    records = sum(name == "event" and row.kind == "record" for name, row in rows)
     assert quarantined == 2
     assert counts["read"] == counts["kept"] + counts["quarantined"]
     assert (counts["kept"], counts["quarantined"]) == (records, 2)

@@ -41,7 +41,7 @@ def rows(path: Path) -> Rows:
     found: Rows = {"event": [], "quarantined": [], "file": []}
     source = f"file://{path}"
     for name, row in rows_of_recording(source, sources.lines(source)):
-        found[name].append(row)
+        found[name].append(row._asdict() if name == "event" else row)
     (file,) = found["file"]
     assert file["read"] == file["kept"] + file["quarantined"]
     assert file["quarantined"] == len(found["quarantined"])

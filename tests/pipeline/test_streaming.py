@@ -28,7 +28,7 @@ import pyarrow.parquet as pq  # noqa: E402
 
 from groupcheck.pipeline.kernels import replay  # noqa: E402
 from groupcheck.pipeline.readers import rows_of, rows_of_recording  # noqa: E402
-from groupcheck.pipeline.schemas import EVENTS  # noqa: E402
+from groupcheck.pipeline.schemas import EVENTS, columns_of  # noqa: E402
 from groupcheck.pipeline.sources import lines  # noqa: E402
 from groupcheck.pipeline.streaming.stream import WRITTEN  # noqa: E402
 from groupcheck.pipeline.streaming.workers import BatchSettings, arrived, follow  # noqa: E402
@@ -45,7 +45,7 @@ def events(tmp_path_factory: pytest.TempPathFactory) -> pa.Table:
     recordings(directory, Wanted(12, 80, files=1, violations=VIOLATIONS, seed=8, kinds=6))
     (path,) = directory.glob("*.jsonl")
     rows = [row for name, row in rows_of_recording(str(path), lines(str(path))) if name == "event"]
-    return pa.Table.from_pylist(rows, EVENTS)
+    return pa.table(columns_of(rows, EVENTS), EVENTS)
 
 
 def _parts(events: pa.Table, parts: int) -> Iterator[pa.Table]:

@@ -35,7 +35,7 @@ def groups() -> list[list[Event]]:
         recordings(Path(folder), Wanted(GROUPS, 60, files=1, violations=4, seed=2, kinds=6))
         (path,) = Path(folder).glob("*.jsonl")
         rows = [row for table, row in rows_of_recording("a", lines(str(path))) if table == "event"]
-    events = sorted(Event.of({**row, "source": source}) for row in rows for source in "ab")
+    events = sorted(row._replace(source=source) for row in rows for source in "ab")
     return [list(of_group) for _, of_group in groupby(events, key=attrgetter("group_id"))]
 
 

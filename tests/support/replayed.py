@@ -35,13 +35,13 @@ class Checked(NamedTuple):
         return {row["group_id"]: row for row in self.tables.get(name, [])}
 
 
-def replayed(rows: Iterable[tuple[str, dict[str, Any]]]) -> Checked:
+def replayed(rows: Iterable[tuple[str, Any]]) -> Checked:
     """The result for rows of a reader, without Spark."""
     found = Checked({}, [], [])
     events: list[Event] = []
     for name, row in rows:
         if name == "event":
-            events.append(Event.of(row))
+            events.append(row)
         else:
             (found.files if name == "file" else found.quarantined).append(row)
     replays: dict[tuple[str, str, int], HistoryReplay] = {}
