@@ -1,4 +1,4 @@
-"""Speed or coverage of the generators: `python bench/generators.py [--covered]`.
+"""Speed or coverage of the generators: `python bench/generators.py [--covered | --suites]`.
 
 Steps per second of each generator on the built-in coordinator, and the ratio to a Hypothesis state
 machine written by hand, on the same coordinator in the same run. The generators run in rounds, and
@@ -8,12 +8,17 @@ equally. First by CPU time on one core, then by wall-clock time on all cores.
 With `--covered`: the share of a model instance's transitions that each generator has covered after
 1,000, 10,000 and 100,000 steps: mean, minimum and maximum of several seeds. `--plot FILE.svg` draws
 it.
+
+With `--suites`: tests from the state graph alone, as `groupcheck explore --out` writes them, for
+each of the named instances: tests per second of CPU time, with the bound but without the
+exploration; steps, the proved lower bound, their ratio, and the peak memory with the exploration.
 """
 
 from __future__ import annotations
 
 import argparse
 import gc
+import resource
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from pathlib import Path
@@ -24,7 +29,12 @@ import hand_written
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-from groupcheck.model.classic.instances.instance import feature_instances, virtual_time_instances
+from groupcheck.model.classic.instances.instance import (
+    Instance,
+    feature_instances,
+    instances,
+    virtual_time_instances,
+)
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.vocabulary import Request
@@ -36,6 +46,7 @@ from groupcheck.properties.generators.fuzzing import fuzz
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.generators.parallel_walks import ParallelWalks, processors
 from groupcheck.properties.generators.precomputed import PrecomputedSteps
+from groupcheck.properties.generators.suite import suite
 from groupcheck.properties.generators.tour import tour
 from groupcheck.properties.generators.walks import Walker
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -303,23 +314,45 @@ def covered(space: StateSpace, name: str, seeds: int, most: int, plot: Path | No
         draw(curves, marks, name, plot)
 
 
+def suites(found: dict[str, Instance], names: list[str]) -> None:
+    """Print the speed, the length and the memory of the suites of instances.
+
+    The peak is that of the largest so far, so the smallest should be named first.
+    """
+    for name in names:
+        space = explore(found[name])
+        started = time.process_time()
+        made = suite(space, STEPS)
+        seconds = time.process_time() - started
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+        show(
+            f"{name:24} {space.transition_count:>9,} transitions {len(made.tests):>7,} tests"
+            f" {len(made.tests) / seconds:>6,.0f} tests/s {made.steps:>9,} steps"
+            f" {made.lower_bound:>9,} minimum {made.steps / made.lower_bound:.3f} {peak:>5,} MB"
+        )
+
+
 def main() -> None:
     """Print a table."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
-    parser.add_argument("--instance", default="membership")
+    parser.add_argument("--instance", default="membership", help="several with --suites: a,b")
     parser.add_argument("--members", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--walks", type=int, default=15_000, help="on all cores (15000)")
     parser.add_argument("--covered", action="store_true", help="shares instead of speeds")
+    parser.add_argument("--suites", action="store_true", help="tests from the state graph alone")
     parser.add_argument("--seeds", type=int, default=10, help="with --covered (10)")
     parser.add_argument("--most", type=int, default=TABLE[-1], help="steps with --covered (100000)")
     parser.add_argument("--plot", type=Path, metavar="FILE.svg", help="with --covered")
     options = parser.parse_args()
+    gc.set_threshold(50_000)  # as the commands do
+    if options.suites:
+        suites(instances(PROFILE, options.members), options.instance.split(","))
+        return
     found = virtual_time_instances(PROFILE, options.members) | feature_instances(
         PROFILE, options.members
     )
     space = explore(found[options.instance])
-    gc.set_threshold(50_000)  # as the commands do
     if options.covered:
         covered(space, options.instance, options.seeds, options.most, options.plot)
     else:

@@ -55,8 +55,8 @@ class Coverage:
 
     It tries and counts only the `wanted` transitions, though a path to them may need others; the
     first transition of a fork decides for the fork. Paths are planned for a port that chooses
-    branches at random, or, if `forks_obey`, for one that takes the branch that the path needs.
-    `explored` is the state space; `space` has the graph of the paths, which may have more nodes.
+    branches at random. `explored` is the state space; `space` has the graph of the paths, which may
+    have more nodes.
     """
 
     def __init__(
@@ -64,11 +64,8 @@ class Coverage:
         space: StateSpace,
         random: Random,
         wanted: Callable[[Transition], bool] = lambda _edge: True,
-        *,
-        forks_obey: bool = False,
     ) -> None:
         self.space = self.explored = space
-        self._obeyed = forks_obey
         self._wanted = wanted
         self._lock = RLock()
         self.shown: set[TransitionReference] = set()
@@ -134,12 +131,6 @@ class Coverage:
     def after(self, branch: TransitionReference) -> int:
         """Return the node that a transition leads to."""
         return self.space.edges[branch.node][branch.edge].target
-
-    def go(self, node: int) -> TransitionReference:
-        """Count one of the node's untried transitions as covered, and return it."""
-        branch = next(branch for branch in self.todo[node][-1].branches if branch not in self.shown)
-        self.skip({branch})
-        return branch
 
     def skip(self, branches: set[TransitionReference]) -> None:
         """Count transitions as covered."""
@@ -359,7 +350,7 @@ class Coverage:
         for branch in map(TransitionReference, repeat(node), range(len(self.space.edges[node]))):
             target = self.after(branch)
             if target != node and self._is_usable(branch):
-                way = Way(branch.edge, 1 if self._obeyed else len(self.fork(branch).branches))
+                way = Way(branch.edge, len(self.fork(branch).branches))
                 if target not in ways or way.tries < ways[target].tries:
                     ways[target] = way
         return ways
