@@ -146,7 +146,7 @@ def _parts(shape: Any, record: Any) -> Iterator[tuple[int, Any]]:  # noqa: ANN40
 
 
 class _Case:
-    """States that an action has not told apart; it reads a column next, or has these outcomes."""
+    """States that are alike to an action so far; it reads a column next, or has these outcomes."""
 
     def __init__(self) -> None:
         self.column: int | None = None

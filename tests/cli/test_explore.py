@@ -40,7 +40,7 @@ def test_the_graphs_and_the_witness_are_written_and_their_names_printed(
         "witness_sync_stable.itf.json",
         "witness_sync_stable.jsonl",
     }
-    assert "metadata: 9 tests, 0 of them kept; 364 steps, 1.09 times the lower bound\n" in said
+    assert "metadata: 11 tests, 0 of them kept; 340 steps, 1.01 times the lower bound\n" in said
     assert all(str(out / name) in "".join(said.split()) for name in names)
     printed("replay", out / "witness_sync_stable.jsonl", "builtin")
 

@@ -127,9 +127,10 @@ def test_an_invariant_can_be_broken_in_the_initial_state() -> None:
     assert count(TwoPhase(2), [Invariant("Never.", lambda _: False)]).broken == {"Never.": []}
 
 
-def test_the_number_of_states_can_be_limited_and_is_told_while_counting() -> None:
-    told: list[int] = []
-    assert count(TwoPhase(3), progress=told.append, most_states=288).states == sum(told) == 288
+def test_the_number_of_states_can_be_limited_and_is_reported_while_counting() -> None:
+    expanded: list[int] = []
+    found = count(TwoPhase(3), progress=expanded.append, most_states=288)
+    assert found.states == sum(expanded) == 288
     with pytest.raises(TooManyStatesError, match="more than 287 states"):
         count(TwoPhase(3), most_states=287)
 
