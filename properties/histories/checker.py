@@ -24,7 +24,7 @@ from groupcheck.model.classic.state import (
 )
 from groupcheck.model.classic.storing.committed import ANSWERS_ARE_DEFERRED
 from groupcheck.model.classic.transition import Input
-from groupcheck.model.vocabulary import Response
+from groupcheck.model.vocabulary import Request, Response
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.bodies import own_request, own_response
 from groupcheck.properties.histories.events import Event
@@ -191,7 +191,7 @@ class GroupChecker:
         if self.finding is None:
             try:
                 self._close()
-                self._check_waiting([])
+                self._check_answered()
             except FoundError as found:
                 self._found(found)
 
@@ -297,6 +297,14 @@ class GroupChecker:
         for exchange in waiting:
             last = isinstance(exchange.given, ReleaseAppends)
             self._step(exchange, [] if last else held)
+
+    def _check_answered(self) -> None:
+        """Check what waits up to the first request whose response would have come later."""
+        for exchange in self._waiting:
+            answered = {answer.request_id for answer in exchange.answers}
+            if isinstance(exchange.given, Request) and exchange.given.request_id not in answered:
+                return
+            self._step(exchange, [])
 
     def _step(self, exchange: Exchange, held: list[Response]) -> None:
         checker = self.checker

@@ -362,9 +362,21 @@ GROUPS = st.sampled_from(["one", "two"])
             kafka.DeleteGroupsRequest(("one",)),
             kafka.OffsetFetchRequest("one", require_stable=True),
         ],
-    ]
+    ],
+    ends_held=False,
+)
+@example(  # the last request is outside the model, and cuts the group off
+    parts=[
+        [
+            _committed("one"),
+            kafka.OffsetFetchRequest("two", require_stable=True),
+            kafka.OffsetFetchRequest("two", (kafka.OffsetFetchRequestTopic("topic", (2**31,)),)),
+        ]
+    ],
+    ends_held=False,
 )
 @given(
+    ends_held=st.booleans(),
     parts=st.lists(
         st.lists(
             st.builds(_committed, GROUPS)
@@ -378,12 +390,14 @@ GROUPS = st.sampled_from(["one", "two"])
         ),
         min_size=1,
         max_size=4,
-    )
+    ),
 )
 def test_any_order_in_which_two_groups_of_a_partition_write_and_read_is_accepted(
-    parts: list[list[RequestBody]], tmp_path: Path
+    parts: list[list[RequestBody]], tmp_path: Path, *, ends_held: bool
 ) -> None:
     steps = [each for part in parts for each in ("hold", *part, "release")]
+    steps = [kafka.OffsetFetchRequest("one"), *steps[: -1 if ends_held else None]]
+    (tmp_path / "file").unlink(missing_ok=True)  # a recording continues a file
     _record(tmp_path / "file", *steps)
     checked = check_groups(load(tmp_path / "file"))
     assert checked.finding is None, text_of(checked.finding)
