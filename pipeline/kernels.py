@@ -42,7 +42,7 @@ MOST_CHARACTERS: Final = 32 * 1024 * 1024  # of texts in it
 # The column of a table that may have long text.
 LONG: Final[dict[str, Callable[[Any], str | None]]] = {
     "event": attrgetter("body"),
-    "finding": itemgetter("recording"),
+    "finding": methodcaller("get", "recording"),
     "quarantined": methodcaller("get", "text"),
 }
 

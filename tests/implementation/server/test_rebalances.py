@@ -147,6 +147,14 @@ class Stage:
         self.wait_for("Stable", len(names))
         eventually(shared)
 
+    def wait_for_assignment_counts(self, expected: list[int]) -> None:
+        """Wait until each consumer has had so many assignments: it may still have to poll."""
+
+        def counts() -> list[int]:
+            return [self.consumers.assignments(name) for name in NAMES]
+
+        eventually(lambda: counts() == expected, counts)
+
     def close(self) -> None:
         """Let all consumers leave at the same time."""
         self.requests.hold("LeaveGroup", *NAMES)
@@ -238,9 +246,8 @@ def test_the_scenarios_of_three_consumers_are_in_recordings(
     expected, calls = SCENARIOS[name]
     with staged(tmp_path, library, profile) as stage:
         WAYS[name](stage)
-        counts = [stage.consumers.assignments(each) for each in NAMES]
+        stage.wait_for_assignment_counts([assigned for assigned, _ in calls])
         stage.close()
-    assert counts == [assigned for assigned, _ in calls]
     last = expected[-1][1]
     end = (("PreparingRebalance", last), ("Empty", last + 1))
     assert without_empty(phases(tmp_path, capsys)) == (*expected[1:], *end)
