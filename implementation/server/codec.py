@@ -12,15 +12,16 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 from functools import cache
+from io import BytesIO
 from typing import Any, Final, NamedTuple
 
 from kio.index import load_request_schema, load_response_schema
 from kio.serial.readers import read_nullable_legacy_string
 
-from groupcheck.implementation.log.schemas import Read, tags_size
+from groupcheck.implementation.log.schemas import Read, Write, tags_size
 from groupcheck.implementation.server import messages
 from groupcheck.implementation.server.decoding import NO_TAGS, Class, reader
-from groupcheck.implementation.server.encoding import Write, writer
+from groupcheck.implementation.server.encoding import writer
 from groupcheck.implementation.server.ranges import API_KEYS
 from groupcheck.model import vocabulary as kafka
 
@@ -84,8 +85,10 @@ def decode(api: str, api_version: int, frame: bytes) -> DecodedRequest:
 def encode(api: str, api_version: int, correlation_id: int, body: Record) -> bytes:
     """Encode the frame of a response, with its length."""
     form = _response_form(api, api_version)
-    frame = bytearray(form.header)
-    form.write(frame, body)
+    out = BytesIO()
+    out.write(form.header)
+    form.write(out, body)
+    frame = out.getbuffer()
     ID.pack_into(frame, 0, len(frame) - LENGTH.size, correlation_id)
     return bytes(frame)
 

@@ -1,7 +1,8 @@
 """Encoding of records, driven by kio's message definitions, for all versions.
 
-kio defines the fields of each version. Its writers are not used: they need an object of kio for
-each part of a message, and to make and write these takes three to six times as long.
+kio defines the fields of each version and writes numbers, strings and arrays. Its writers of whole
+messages are not used: they need an object of kio for each part of a message, and to make and write
+these takes several times as long.
 
 A message's field without a record field gets its own default, or null, zero or empty. Tagged fields
 are not written.
@@ -9,16 +10,16 @@ are not written.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import Field, fields
 from functools import cache
-from operator import methodcaller
-from struct import Struct
+from io import BytesIO
 from types import NoneType
 from typing import Any, Final, get_args, get_type_hints
 
 from kio.schema.errors import ErrorCode as WireErrorCode
+from kio.serial import writers
 
+from groupcheck.implementation.log.schemas import Write
 from groupcheck.implementation.server.decoding import (
     NO_TAGS,
     Class,
@@ -27,28 +28,25 @@ from groupcheck.implementation.server.decoding import (
     wire_names,
 )
 
-Write = Callable[[bytearray, Any], None]
-Length = Callable[[int], bytes]  # of a string or an array; -1 is null
-
-# By the type in Kafka's definitions. Durations are milliseconds, as in the records.
-NUMBERS: Final = {
-    "bool": ">?",
-    "int8": ">b",
-    "int16": ">h",
-    "int32": ">i",
-    "int64": ">q",
-    "timedelta_i32": ">i",
-    "datetime_i64": ">q",
+# By the type in Kafka's definitions. Durations and times are milliseconds, as in the records.
+NUMBERS: Final[dict[str, Write]] = {
+    "bool": writers.write_boolean,
+    "int8": writers.write_int8,
+    "int16": writers.write_int16,
+    "int32": writers.write_int32,
+    "int64": writers.write_int64,
+    "timedelta_i32": writers.write_int32,
+    "datetime_i64": writers.write_int64,
 }
-_INT16: Final[Length] = methodcaller("to_bytes", 2, "big", signed=True)
-_INT32: Final[Length] = methodcaller("to_bytes", 4, "big", signed=True)
-STRINGS: Final[dict[str, tuple[Length, Callable[[Any], bytes]]]] = {
-    "string": (_INT16, str.encode),
-    "bytes": (_INT32, bytes),
-    "records": (_INT32, bytes),
+# By the type, and whether the version is flexible.
+STRINGS: Final[dict[tuple[str, bool], Write]] = {
+    ("string", False): writers.write_nullable_legacy_string,
+    ("string", True): writers.write_nullable_compact_string,
+    ("bytes", False): writers.write_nullable_legacy_bytes,
+    ("bytes", True): writers.write_nullable_compact_string,
 }
-_ERRORS: Final = {int(code): _INT16(int(code)) for code in WireErrorCode}
-_UNKNOWN: Final = _ERRORS[-1]
+_KNOWN: Final = frozenset(map(int, WireErrorCode))
+_UNKNOWN: Final = int(WireErrorCode.unknown_server_error)
 
 
 @cache
@@ -62,7 +60,7 @@ def writer(record_type: Class, entity_type: Class) -> Write:
     }
     flexible = entity_type.__flexible__
     steps: list[tuple[bytes, int, Write]] = []
-    fixed = bytearray()  # of the fields that the record lacks, since the last one that it has
+    fixed = BytesIO()  # of the fields that the record lacks, since the last one that it has
     for field in fields(entity_type):
         if "tag" in field.metadata:
             continue
@@ -72,15 +70,16 @@ def writer(record_type: Class, entity_type: Class) -> Write:
         if index is None:
             write_field(fixed, _absent(field))
         else:
-            steps.append((bytes(fixed), index, write_field))
-            fixed.clear()
-    last = bytes(fixed) + (NO_TAGS if flexible else b"")
+            steps.append((fixed.getvalue(), index, write_field))
+            fixed = BytesIO()
+    last = fixed.getvalue() + (NO_TAGS if flexible else b"")
 
-    def write(out: bytearray, record: Any) -> None:  # noqa: ANN401 - a record of any kind
+    def write(out: BytesIO, record: Any) -> None:  # noqa: ANN401 - a record of any kind
         for before, index, write_field in steps:
-            out += before
+            if before:
+                out.write(before)
             write_field(out, record[index])
-        out += last
+        out.write(last)
 
     return write
 
@@ -99,61 +98,28 @@ def _field_writer(field: Field[Any], hint: object, record_hint: object, *, flexi
     nullable = NoneType in get_args(hint)
     if "tuple" in str(hint):
         entity, record = entity_in(hint), record_in(record_hint)
-        item = writer(record, entity) if entity and record else _number(kafka_type)
-        return _array(item, _compact if flexible else _INT32, nullable=nullable)
-    if kafka_type in STRINGS:
-        length, encode = STRINGS[kafka_type]
-        return _string(_compact if flexible else length, encode, nullable=nullable)
-    return _write_error if kafka_type == "error_code" else _number(kafka_type)
+        item = writer(record, entity) if entity and record else NUMBERS.get(kafka_type, _no_item)
+        array: Any = writers.compact_array_writer if flexible else writers.legacy_array_writer
+        return _or_empty(array(item), (), nullable=nullable)
+    if kafka_type == "error_code":
+        return _write_error
+    if kafka_type in NUMBERS:
+        return NUMBERS[kafka_type]
+    name = "bytes" if kafka_type == "records" else kafka_type
+    empty = "" if name == "string" else b""
+    return _or_empty(STRINGS[name, flexible], empty, nullable=nullable)
 
 
-def _write_error(out: bytearray, value: int) -> None:
-    out += _ERRORS.get(value, _UNKNOWN)
+def _write_error(out: BytesIO, value: int) -> None:
+    writers.write_int16(out, value if value in _KNOWN else _UNKNOWN)  # type: ignore[arg-type]
 
 
-def _number(kafka_type: str) -> Write:
-    pack = Struct(NUMBERS.get(kafka_type, "")).pack
-
-    def write(out: bytearray, value: int) -> None:
-        out += pack(value)
-
-    return write
+def _no_item(_out: BytesIO, _value: object) -> None:
+    """The writer of the items of an array that is always empty."""
 
 
-def _string(length: Length, encode: Callable[[Any], bytes], *, nullable: bool) -> Write:
-    # Older versions have an empty string instead of null.
-    null = length(-1 if nullable else 0)
-
-    def write(out: bytearray, value: str | bytes | None) -> None:
-        if value is None:
-            out += null
-        else:
-            data = encode(value)
-            out += length(len(data))
-            out += data
-
-    return write
-
-
-def _array(write_item: Write, length: Length, *, nullable: bool) -> Write:
-    null = length(-1 if nullable else 0)
-
-    def write(out: bytearray, value: tuple[Any, ...] | None) -> None:
-        if value is None:
-            out += null
-        else:
-            out += length(len(value))
-            for item in value:
-                write_item(out, item)
-
-    return write
-
-
-def _compact(size: int) -> bytes:
-    """A length in flexible versions: a varint that is larger by one."""
-    rest, out = size + 1, bytearray()
-    while rest > 0x7F:
-        out.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    out.append(rest)
-    return bytes(out)
+def _or_empty(write: Write, empty: object, *, nullable: bool) -> Write:
+    """A writer that writes null as empty: older versions have an empty string instead."""
+    if nullable:
+        return write
+    return lambda out, value: write(out, empty if value is None else value)

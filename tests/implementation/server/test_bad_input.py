@@ -336,7 +336,7 @@ def test_response_that_cannot_be_encoded_closes_only_its_connection() -> None:
         assert old.receive() is None
         assert new.answer("JoinGroup", 6).generation_id == 2
         assert server.notes == [
-            "closed a connection: 127.0.0.1: a request failed here (OverflowError)"
+            "closed a connection: 127.0.0.1: a request failed here (OutOfBoundValue)"
         ]
 
 
