@@ -15,11 +15,10 @@ from groupcheck.cli.exit_status import (
     CommandError,
     ending_with_message,
     profile_of,
-    with_packages_of,
 )
 from groupcheck.cli.options import add_shared, add_table, add_verbose
 from groupcheck.cli.output import Stopwatch, print_record, print_text, save
-from groupcheck.cli.spark import spark_session
+from groupcheck.cli.spark import session_unless_small, spark_session
 from groupcheck.numeric_options import PROFILE, whole
 
 if TYPE_CHECKING:
@@ -111,14 +110,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _checked(options: argparse.Namespace) -> Checked:
-    """Check small sources in this process, unless an option says where Spark runs."""
-    from groupcheck.pipeline.errors import PipelineError
-    from groupcheck.pipeline.session import is_chosen
-    from groupcheck.properties.interruption import interruptible
-
-    with ending_with_message(PipelineError), with_packages_of("spark"):
+    with session_unless_small(options) as spark:
         from groupcheck.pipeline.check import Request, check, in_process
-        from groupcheck.pipeline.in_process import is_small
 
         asked = Request(
             options.sources,
@@ -127,10 +120,8 @@ def _checked(options: argparse.Namespace) -> Checked:
             options.overwrite,
             options.time_zone,
         )
-        if not is_chosen(options.master, options.conf) and is_small(asked.sources):
-            with interruptible():
-                return check(asked, in_process)
-    with spark_session(options, in_python=True) as spark:
+        if spark is None:
+            return check(asked, in_process)
         from groupcheck.pipeline.check_on_spark import on_spark
 
         return check(asked, partial(on_spark, spark))

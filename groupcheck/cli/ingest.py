@@ -7,10 +7,10 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from groupcheck.cli.exit_status import CONFORMS, ending_with_message, with_packages_of
+from groupcheck.cli.exit_status import CONFORMS
 from groupcheck.cli.options import add_shared
 from groupcheck.cli.output import print_json
-from groupcheck.cli.spark import spark_session
+from groupcheck.cli.spark import session_unless_small
 
 if TYPE_CHECKING:
     from groupcheck.pipeline.ingest import Ingested
@@ -59,20 +59,12 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _ingested(options: argparse.Namespace) -> Ingested:
-    """Read small sources in this process, unless an option says where Spark runs."""
-    from groupcheck.pipeline.errors import PipelineError
-    from groupcheck.pipeline.session import is_chosen
-    from groupcheck.properties.interruption import interruptible
-
-    with ending_with_message(PipelineError), with_packages_of("spark"):
-        from groupcheck.pipeline.in_process import is_small
+    with session_unless_small(options) as spark:
         from groupcheck.pipeline.ingest import Request, in_process, ingest
 
         asked = Request(options.sources, options.out, options.overwrite, options.time_zone)
-        if not is_chosen(options.master, options.conf) and is_small(asked.sources):
-            with interruptible():
-                return ingest(asked, in_process)
-    with spark_session(options, in_python=True) as spark:
+        if spark is None:
+            return ingest(asked, in_process)
         from groupcheck.pipeline.ingest_on_spark import on_spark
 
         return ingest(asked, partial(on_spark, spark))

@@ -1,4 +1,4 @@
-"""A Spark session for a command, with a progress bar of its tasks on a terminal."""
+"""A Spark session for a command, if its sources are not small, with a progress bar of its tasks."""
 
 from __future__ import annotations
 
@@ -10,12 +10,34 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
-from groupcheck.cli.exit_status import ending_with_message
+from groupcheck.cli.exit_status import ending_with_message, with_packages_of
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EVERY_S: Final = 0.5
+
+
+@contextmanager
+def session_unless_small(options: argparse.Namespace) -> Iterator[SparkSession | None]:
+    """Start a session; None for small sources, unless an option says where Spark runs.
+
+    Raises:
+        CommandError: a source cannot be read, or a job fails; the message is one line.
+    """
+    from groupcheck.pipeline.errors import PipelineError
+    from groupcheck.pipeline.session import is_chosen
+    from groupcheck.properties.interruption import interruptible
+
+    with ending_with_message(PipelineError), with_packages_of("spark"):
+        from groupcheck.pipeline.in_process import is_small
+
+        if not is_chosen(options.master, options.conf) and is_small(options.sources):
+            with interruptible():
+                yield None
+            return
+    with spark_session(options, in_python=True) as spark:
+        yield spark
 
 
 @contextmanager

@@ -28,8 +28,6 @@ needs_packages("pandas", "pyarrow", "pyspark")
 
 import pyarrow.parquet as pq  # noqa: E402
 
-from groupcheck.cli import check as cli_check  # noqa: E402
-from groupcheck.cli import ingest as cli_ingest  # noqa: E402
 from groupcheck.cli import spark as cli_spark  # noqa: E402
 from groupcheck.cli.exit_status import CommandError  # noqa: E402
 from groupcheck.pipeline import in_process, schemas  # noqa: E402
@@ -283,8 +281,7 @@ def of_sizes(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     def no_spark(*_: object, **__: object) -> None:
         raise CommandError(STARTED)
 
-    monkeypatch.setattr(cli_check, "spark_session", no_spark)
-    monkeypatch.setattr(cli_ingest, "spark_session", no_spark)
+    monkeypatch.setattr(cli_spark, "spark_session", no_spark)
     monkeypatch.setattr(in_process, "MOST_BYTES", 20_000)
     lines = (run.sources / "recording-0.jsonl").read_bytes().splitlines(keepends=True)
     (tmp_path / "small").mkdir()
