@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator
+from typing import Final, NamedTuple
 
 
 class Event(NamedTuple):
@@ -23,11 +23,6 @@ class Event(NamedTuple):
     client_id: str | None = None
     client_host: str | None = None
     body: str | None = None
-
-    @classmethod
-    def of(cls, row: Mapping[str, Any]) -> Event:
-        """The event in a row; missing columns are null."""
-        return cls._make(map(row.get, cls._fields))
 
     @property
     def fault(self) -> str | None:

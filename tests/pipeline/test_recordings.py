@@ -51,7 +51,7 @@ def rows(path: Path) -> Rows:
 
 def verdict(path: Path, group_id: str = "g") -> dict[str, Any]:
     """The verdict on a group of a file."""
-    events = [Event.of(row) for row in rows(path)["event"] if row["group_id"] == group_id]
+    events = [Event(**row) for row in rows(path)["event"] if row["group_id"] == group_id]
     replay = begun(events[0])
     for event in events:
         replay.take(event)
@@ -274,7 +274,7 @@ def test_a_missing_source_is_an_error_with_its_name(source: str, complaint: str)
 
 def test_memory_does_not_grow_with_the_length_of_a_history(tmp_path: Path) -> None:
     recordings(tmp_path, Wanted(1, 100, kinds=1))
-    first = Event.of(rows(tmp_path / "recording-0.jsonl")["event"][0])
+    first = Event(**rows(tmp_path / "recording-0.jsonl")["event"][0])
 
     def most(events: int) -> int:
         replay = Replay(first)
