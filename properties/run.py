@@ -146,9 +146,12 @@ class Run(Checks):
             UnfairError: the request uses a member id that the port has not revealed.
         """
         if isinstance(given, Request):
-            given = capped(given, self.port.max_versions)
-            if not self.oracle.has_revealed(filter(is_symbol, needed_ids(given.body))):
+            asked = supported(given, self.port.max_versions)
+            if not self.oracle.has_revealed(filter(is_symbol, needed_ids((asked or given).body))):
                 raise UnfairError
+            if asked is None:
+                return given.api
+            given = asked
         allowed = self.oracle.predict(given)
         try:
             seen = self._send(given, expected(allowed))
@@ -175,8 +178,6 @@ class Run(Checks):
 
     def _send(self, given: Input, ids: Collection[int]) -> Observation:
         if isinstance(given, Request):
-            if self.port.max_versions is not None and given.api not in self.port.max_versions:
-                return Observation(unsupported=given.api)
             real = {symbol: member_id for member_id, symbol in self.oracle.names.items()}
             return self.port.request(given._replace(body=rename(given.body, real, 0)), ids)
         if isinstance(given, Advance):
@@ -205,11 +206,13 @@ class Run(Checks):
         return seen
 
 
-def capped(request: Request, max_versions: Mapping[str, int] | None) -> Request:
-    """The request in a version that the port supports."""
+def supported(request: Request, max_versions: Mapping[str, int] | None) -> Request | None:
+    """The request in a version that the port supports; None if it does not list the API."""
     if max_versions is None:
         return request
-    version = min(request.api_version, max_versions.get(request.api, request.api_version))
+    if request.api not in max_versions:
+        return None
+    version = min(request.api_version, max_versions[request.api])
     return request._replace(api_version=version, body=trim(request.body, version))
 
 

@@ -15,7 +15,7 @@ from groupcheck.model.classic.exploring.canonical import CanonicalForm, parked_i
 from groupcheck.model.classic.state import Coordinator, Group
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input, successors
-from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.vocabulary import (
     JoinGroupResponse,
     Request,
@@ -134,9 +134,9 @@ class PrecomputedInput:
 
     __slots__ = ("branches", "given", "indexes", "kind", "senders", "template", "version")
 
-    def __init__(self, given: Input, prepared: Prepared) -> None:
+    def __init__(self, given: Input, prepared: Prepared, indexes: list[int]) -> None:
         self.given = given
-        self.indexes: list[int] = []
+        self.indexes = indexes
         self.branches: tuple[Branch, ...] | None = None
         self.kind, self.template, self.version, self.senders = prepared
 
@@ -169,14 +169,10 @@ class PrecomputedSteps:
         """The inputs of a node."""
         found = self._of[node]
         if found is None:
-            by_input: dict[int, PrecomputedInput] = {}
-            for index, edge in enumerate(self.space.edges[node]):
-                planned = by_input.get(id(edge.given))
-                if planned is None:
-                    planned = PrecomputedInput(edge.given, self._prepare(edge.given))
-                    by_input[id(edge.given)] = planned
-                planned.indexes.append(index)
-            found = self._of[node] = list(by_input.values())
+            edges = self.space.edges[node]
+            found = self._of[node] = [
+                self._planned(edges[indexes[0]].given, indexes) for indexes in _by_input(edges)
+            ]
         return found
 
     def with_edge(self, node: int, edge: int) -> PrecomputedInput:
@@ -234,11 +230,11 @@ class PrecomputedSteps:
             any(isinstance(answer.body, JoinGroupResponse) for answer in answers),
         )
 
-    def _prepare(self, given: Input) -> Prepared:
-        found = self._prepared.get(id(given))
-        if found is None:
-            found = self._prepared[id(given)] = Prepared.of(given)
-        return found
+    def _planned(self, given: Input, indexes: list[int]) -> PrecomputedInput:
+        prepared = self._prepared.get(id(given))
+        if prepared is None:
+            prepared = self._prepared[id(given)] = Prepared.of(given)
+        return PrecomputedInput(given, prepared, indexes)
 
     def _answer(self, response: Response) -> AllowedAnswer:
         found = self._answers.get(id(response))
@@ -247,16 +243,21 @@ class PrecomputedSteps:
         return found
 
 
+def _by_input(edges: Sequence[Transition]) -> Iterable[list[int]]:
+    """The indexes of the transitions of each input of a node, in whose space it is one object."""
+    found: dict[int, list[int]] = {}
+    for index, edge in enumerate(edges):
+        found.setdefault(id(edge.given), []).append(index)
+    return found.values()
+
+
 def all_changes(space: StateSpace) -> Changes:
     """The changes of every transition of a state space."""
     distinct: dict[tuple[Change, ...], int] = {}
     numbers = array("L")
     for node, edges in enumerate(space.edges):
-        inputs: dict[int, list[int]] = {}
-        for index, edge in enumerate(edges):
-            inputs.setdefault(id(edge.given), []).append(index)
         found: list[list[Change]] = [[] for _ in edges]
-        for indexes in inputs.values():
+        for indexes in _by_input(edges):
             for index, change in changes_of(space, space.instance.profile, node, indexes):
                 found[index].append(change)
         numbers.extend(distinct.setdefault(tuple(each), len(distinct)) for each in found)

@@ -46,8 +46,8 @@ class Stepper(Protocol):
             FoundError: the port failed.
         """
 
-    def step(self, edge: int) -> str | None:
-        """Send the input of a transition of the node; returns its name if it is not supported.
+    def step(self, edges: Sequence[int]) -> str | None:
+        """Send the input of these transitions of the node; returns its name if it is not supported.
 
         Raises:
             FoundError: the port has left the model, or failed.
@@ -86,19 +86,18 @@ class CheckedSteps:
         self._number, self._state = 0, None
         self._look()
 
-    def step(self, edge: int) -> str | None:
-        """Send the input of a transition of the node."""
+    def step(self, edges: Sequence[int]) -> str | None:
+        """Send the input of these transitions of the node."""
         self._number += 1
-        edges, given = self._space.edges[self.node], self._space.edges[self.node][edge].given
-        unsupported = self._run.step(self._restored(given))
+        of_node = self._space.edges[self.node]
+        unsupported = self._run.step(self._restored(of_node[edges[0]].given))
         self._look()
         if self.node == OUTSIDE and self.port.real_time:
             self._run.step(Advance(0))  # waits for timers that are due and late
             self._look()
         oracle, canonical = self._run.oracle, self._space.canonical
         certain = all(canonical(state).node == self._frame.node for state in oracle.states[1:])
-        indexes = [i for i, each in enumerate(edges) if each.given == given] if certain else ()
-        self.edges = edges_taken(edges, indexes, self.node, oracle.applied)
+        self.edges = edges_taken(of_node, edges, self.node, oracle.applied) if certain else ()
         return unsupported
 
     def close(self) -> None:
@@ -195,7 +194,7 @@ class Walk:
         before, self._last = self._last, None
         self._wanted = self.coverage.wants(node, fork)
         try:
-            unsupported = self._stepper.step(fork.branches[0].edge)
+            unsupported = self._stepper.step([branch.edge for branch in fork.branches])
         except FoundError:
             if not self._counts():
                 raise

@@ -32,7 +32,7 @@ from groupcheck.properties.oracle import view_of
 from groupcheck.properties.ports.numbering import numbered
 from groupcheck.properties.ports.port import Observation, Port, PortFailedError
 from groupcheck.properties.response_matching import matches, matches_literally
-from groupcheck.properties.run import Checks, FoundError, UnfairError, capped
+from groupcheck.properties.run import Checks, FoundError, UnfairError, supported
 from groupcheck.properties.sequence import fault_of
 
 # Chooses the next input of a node among its inputs; None if it has none.
@@ -111,14 +111,14 @@ class Walker:
         except PortFailedError as failure:
             self._fail(failure, during="open")
 
-    def step(self, edge: int) -> str | None:
-        """Send the input of a transition of the node; returns its name if it is not supported.
+    def step(self, edges: Sequence[int]) -> str | None:
+        """Send the input of these transitions of the node; returns its name if it is not supported.
 
         Raises:
             FoundError: the port has left the model, or failed.
             UnfairError: the request uses a member id that the port has not revealed.
         """
-        chosen = self.precomputed.with_edge(self._at.node, edge)
+        chosen = self.precomputed.with_edge(self._at.node, edges[0])
         if not self._can_send(chosen):
             raise UnfairError
         return self._do(chosen)
@@ -152,12 +152,11 @@ class Walker:
             else:
                 at = self._at
                 body = chosen.template(at.names, at.generation_offset)
-                given = asked = Request(number, chosen.version, body)
-                newest = self.port.max_versions
-                if newest is not None:
-                    if asked.api not in newest:
-                        return asked.api
-                    given = asked = capped(asked, newest)
+                given = request = Request(number, chosen.version, body)
+                asked = supported(request, self.port.max_versions)
+                if asked is None:
+                    return request.api
+                given = asked
                 seen = self.port.request(asked, ())
         except PortFailedError as failure:
             self._fail(failure, given)
