@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from groupcheck.model.engine.edits import always
 from groupcheck.properties.code.code import Code
 from groupcheck.properties.coverage.covered import Covered
 from groupcheck.properties.coverage.curve import Point
@@ -191,7 +192,7 @@ class Result:
     outages: list[Outage] = field(default_factory=list)  # of the coordinator, in a long run
     code: Code | None = None  # of the port, if its code coverage was measured
     phases: Mapping[str, float] = field(default_factory=dict)  # seconds
-    known: tuple[str, ...] = ()  # deviations that the port was known to have
+    known: tuple[str, ...] = ()  # deviations that the port was known to have, perhaps sometimes
     fixed: tuple[str, ...] = ()  # those of them that it no longer has
 
     @property
@@ -206,7 +207,7 @@ class Result:
 
     def is_known(self, finding: Finding) -> bool:
         """Whether the cause of a finding was known before the run."""
-        return finding.cause is not None and str(finding.cause) in self.known
+        return finding.cause is not None and str(always(finding.cause)) in self.known
 
     @property
     def conforms(self) -> bool:

@@ -14,7 +14,7 @@ from typing import Final
 from groupcheck.model.classic.exploring.group_graph import arrow_counts
 from groupcheck.model.classic.instances.instance import Instance
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
-from groupcheck.model.engine.edits import FirstNumber
+from groupcheck.model.engine.edits import FirstNumber, always
 from groupcheck.model.engine.exploration import Transition
 from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.properties import schedules
@@ -280,7 +280,7 @@ class Verification:
             else:
                 self.search.adopted = excused
                 fixed.append(str(known.edit))
-        self.result.known = tuple(str(known.edit) for known in self.known)
+        self.result.known = tuple(str(always(known.edit)) for known in self.known)
         self.result.fixed = tuple(fixed)
 
     def adopt(self) -> bool:
@@ -431,7 +431,9 @@ class Verification:
 
     def _publish(self) -> None:
         """Put the findings into the result, each once, the shortest first."""
-        found = {finding.finding_id: finding for finding in self.kept()}
+        found: dict[str, Finding] = {}
+        for finding in self.kept():
+            found.setdefault(finding.finding_id, finding)
         self.result.findings = sorted(found.values(), key=lambda f: (length_of(f), f.finding_id))
 
     def _point(self) -> Point:

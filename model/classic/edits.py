@@ -32,6 +32,7 @@ from groupcheck.model.engine.edits import (
     FromVersion,
     Instead,
     InsteadOf,
+    OnlyAnswer,
     SetBehaviour,
     Sometimes,
     UnknownPartError,
@@ -54,6 +55,7 @@ KINDS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "exchange": Exchange,
         "from-version": FromVersion,
         "instead": Instead,
+        "only-answer": OnlyAnswer,
         "change-answer": ChangeAnswer,
         "set-behaviour": SetBehaviour,
         "sometimes": Sometimes,
@@ -104,7 +106,7 @@ def as_json(edit: Edit) -> Json:
         values["other"] = edit.other.name
     elif isinstance(edit, Sometimes):
         values["of"] = as_json(edit.of)
-    elif isinstance(edit, ChangeAnswer):
+    elif isinstance(edit, ChangeAnswer | OnlyAnswer):
         values["fields"] = {field: _value_as_json(value) for field, value in edit.fields}
     return {"edit": name, **values}
 

@@ -106,6 +106,49 @@ class Instead(NamedTuple):
         return ReplaceEffects(self.rule, version.rules[self.does].effects)(version)
 
 
+class OnlyAnswer(NamedTuple):
+    """If the rule holds, the version answers as another of its rules does, and does nothing else.
+
+    Args:
+        rule: the rule.
+        when: the words of a guard; only if that holds, too. Empty for always.
+        like: the rule with the answer.
+        fields: of the answer, by name, instead of those of the other rule.
+    """
+
+    rule: str
+    when: str
+    like: str
+    fields: tuple[tuple[str, InsteadOf], ...]
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name}={_shown(value.value)}" for name, value in self.fields)
+        return f"`{self.rule}` only answered {values}" + (f" if {self.when}" if self.when else "")
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        table_of(version, self.like)
+        guard, like = self._guard(version), version.rules[self.like]
+
+        def replaced(own: VersionRule) -> VersionRule:
+            def apply(step: object, subject: object) -> None:
+                holds = guard is None or guard.holds(step, subject)
+                for effect in like.effects if holds else own.effects:
+                    effect.apply(step, subject)
+
+            return own._replace(effects=(Effect(str(self), apply),))
+
+        return ChangeAnswer(self.rule, self.fields)(_changed(version, self.rule, replaced))
+
+    def _guard(self, version: Version) -> Guard | None:
+        every = (guard for rule in version.rules.values() for guard in rule.guards)
+        found = next((guard for guard in every if guard.words == self.when), None)
+        if self.when and found is None:
+            msg = f"{version.name} has no guard {self.when!r}"
+            raise UnknownPartError(msg)
+        return found
+
+
 class FromVersion(NamedTuple):
     """The rule is that of another version, tried in the order of this version."""
 
@@ -342,7 +385,7 @@ def _with_field(answer: A, name: str, value: object) -> A:
 
 def _instead(own: object, value: object) -> object:
     if isinstance(value, InsteadOf):
-        return value.value if own == value.own else own
+        return _instead(own, value.value) if own == value.own else own
     return Anything(own) if value is ANY else value
 
 
@@ -400,6 +443,7 @@ Edit = (
     | ReplaceEffects
     | FromVersion
     | Instead
+    | OnlyAnswer
     | Alone
     | Exchange
     | ChangeAnswer
@@ -474,9 +518,14 @@ def table_of(version: Version, rule: str) -> str:
     raise UnknownPartError(msg)
 
 
+def always(edit: Edit) -> Edit:
+    """The edit that holds sometimes; any other edit unchanged."""
+    return edit.of if isinstance(edit, Sometimes) else edit
+
+
 def about(edit: Edit) -> str:
     """The rule or the procedure that an edit is about; the first of two, empty if there is none."""
-    of = edit.of if isinstance(edit, Sometimes) else edit
+    of = always(edit)
     rule: str = getattr(of, "rule", "") or getattr(of, "first", "")
     return rule
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum, auto
 from itertools import chain, combinations, product
@@ -9,20 +10,27 @@ from typing import Any, Final
 
 from groupcheck.model.classic.profiles import GENERATION
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.model.classic.rules.guards import state_is
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import tables_of
 from groupcheck.model.engine.edits import (
     ANY,
     ChangeAnswer,
+    DropEffect,
+    DropGuard,
+    DropRule,
     Edit,
     Exchange,
     FirstNumber,
     Instead,
     InsteadOf,
+    OnlyAnswer,
+    Sometimes,
     about,
 )
-from groupcheck.model.engine.rules import Version
-from groupcheck.model.vocabulary import Request, Response
+from groupcheck.model.engine.rules import Version, VersionRule
+from groupcheck.model.vocabulary import ErrorCode, Request, Response
+from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import ObservedTest
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.ports.numbering import first_generation, revealed_generation
@@ -37,7 +45,9 @@ class Stage(IntEnum):
     NEAR = auto()  # of the other rules of their tables
     FAR = auto()  # of all other rules that the test tries
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
+    ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
     VAGUE = auto()  # fields of the answer that may have any value
+    SOMETIMES = auto()  # edits of the own and the near rules that hold sometimes
     PAIRS = auto()
     WIDE = auto()  # edits of earlier stages that make other rules unreachable
 
@@ -51,7 +61,7 @@ EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR)
 def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Profile) -> list[Edit]:
     """The edits of a stage that may explain a finding, from the single `edits` of the rules."""
     applied = {rule for outcome in finding.allowed for rule in outcome.applied}
-    beside = _rules_beside(finding, model.version)
+    beside = {rule.id for rule in _beside(finding, model.version)}
     found: Iterable[Edit] = ()
     match stage:
         case Stage.NUMBERS:
@@ -69,6 +79,12 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
         case Stage.INSTEAD:
             kafka = EVERY_PROFILE[model.name].version
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
+        case Stage.ONLY_ANSWER:
+            found = _only_answers(applied & beside, finding, model)
+        case Stage.SOMETIMES:
+            kinds = (DropRule, DropGuard, DropEffect)
+            drops = (each for each in edits if isinstance(each, kinds) and about(each) in beside)
+            found = map(Sometimes, drops)
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)
@@ -85,6 +101,46 @@ def _exchanged(applied: set[str], version: Version) -> Iterator[Exchange]:
 def _instead(applied: set[str], beside: set[str]) -> Iterator[Instead]:
     pairs = product(sorted(applied), sorted(beside))
     return (Instead(rule, other) for rule, other in pairs if rule != other)
+
+
+def _only_answers(rules: set[str], finding: Finding, model: Profile) -> Iterator[OnlyAnswer]:
+    """For each of the rules, that it only gives an answer that Kafka gives later, or never.
+
+    It is the answer of another rule that does nothing else, with the fields that were seen, or with
+    any values but the error; always, or only in the state that the group was in.
+    """
+    difference = finding.difference
+    if difference is None or difference.allowed is not None or difference.seen is None:
+        return
+    group, test = finding.before and finding.before.group, ObservedTest.of(finding)
+    conditions = ("", *((state_is(group.state).words,) if group else ()))
+    like = next(filter(_only_answers_error, _beside(finding, model.version)), None)
+    if like is not None:
+        for rule, when in product(sorted(rules), conditions):
+            other = OnlyAnswer(rule, when, like.id, ())
+            instead = test.finding(deviating(model, (other,)))
+            if instead is not None and len(instead.exchanges) == len(finding.exchanges):
+                yield from (other._replace(fields=fields) for fields in _instead_of(instead))
+
+
+def _instead_of(finding: Finding) -> Iterator[tuple[tuple[str, InsteadOf], ...]]:
+    """The fields by which an answer differs from the one that was seen, also with any values."""
+    difference = finding.difference
+    if difference and difference.allowed is not None:
+        if type(difference.allowed) is not type(difference.seen):
+            return
+        changes = tuple(_changes(difference.allowed, difference.seen))
+        yield changes
+        yield tuple((name, _any_but_errors(change)) for name, change in changes)
+
+
+def _any_but_errors(change: InsteadOf) -> InsteadOf:
+    return change if isinstance(change.value, ErrorCode) else change._replace(value=ANY)
+
+
+def _only_answers_error(rule: VersionRule) -> bool:
+    effects = [effect.words for effect in rule.effects]
+    return len(effects) == 1 and re.fullmatch("answer [A-Z_]+", effects[0]) is not None
 
 
 def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
@@ -107,7 +163,7 @@ def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
 
 def is_vague(edit: Edit) -> bool:
     """Whether a field of an answer may have any value, or has the id of a member of one test."""
-    return isinstance(edit, ChangeAnswer) and any(
+    return isinstance(edit, ChangeAnswer | OnlyAnswer) and any(
         value is ANY or any(isinstance(e, str) and e.startswith("#") for e in _values(value))
         for _, value in edit.fields
     )
@@ -117,11 +173,11 @@ def _values(value: object) -> tuple[object, ...]:
     return value if isinstance(value, InsteadOf) else (value,)
 
 
-def _rules_beside(finding: Finding, version: Version) -> set[str]:
+def _beside(finding: Finding, version: Version) -> list[VersionRule]:
     """The rules of the tables that decide on the last request."""
     last = finding.sequence.steps[-1]
     tables = tables_of(last.api) if isinstance(last, Request) else ()
-    return {rule.id for name in tables for rule in version.tables.get(name, ())}
+    return [rule for name in tables for rule in version.tables.get(name, ())]
 
 
 def changed_answers(finding: Finding) -> Iterator[ChangeAnswer]:

@@ -25,6 +25,7 @@ from groupcheck.model.engine.edits import (
     FirstNumber,
     FromVersion,
     Instead,
+    OnlyAnswer,
     Sometimes,
     UnknownPartError,
     about,
@@ -47,6 +48,7 @@ from groupcheck.properties.sequence import Sequence
 SEVERAL: Final = 3  # tests that one edit has to explain before other edits are tried
 MOST_TOGETHER: Final = 12  # tests, the shortest, of which it has to explain several
 MOST_PAIRED: Final = 24  # the edits that are tried in pairs
+MAY_BE_WIDE: Final = (DropRule, DropGuard, Exchange, FromVersion, Instead, OnlyAnswer)
 MOST_LOST: Final = 2  # other rules; an edit that makes more of them unreachable is wide
 
 Deviations = tuple[Edit, ...]
@@ -352,7 +354,9 @@ class Search:
 
     def _is_wide(self, kept: Deviations, edit: Edit, covered: Shown) -> bool:
         """Whether adding an edit to these makes several other rules unreachable."""
-        if not isinstance(edit, DropRule | DropGuard | Exchange | FromVersion | Instead):
+        if not isinstance(
+            edit, DropRule | DropGuard | Exchange | FromVersion | Instead | OnlyAnswer
+        ):
             return False
         return covered.lost(deviating(self.profile, (*kept, edit)), edit) > MOST_LOST
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import hashlib
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.classic.step import Outcome
 from groupcheck.model.classic.transition import Input
-from groupcheck.model.engine.edits import Edit
-from groupcheck.model.vocabulary import Request, Response, ResponseBody
+from groupcheck.model.engine.edits import Edit, always
+from groupcheck.model.vocabulary import ErrorCode, Request, Response, ResponseBody
 from groupcheck.properties.compare import differing, normal
 from groupcheck.properties.oracle import Difference, Rejection
 from groupcheck.properties.ports.port import Observation, PortFailedError
-from groupcheck.properties.sequence import Sequence, dump
+from groupcheck.properties.sequence import Sequence
+
+# Parts of the keys of findings; the names of the fields of an answer come after the first three.
+DEVIATION: Final = "deviation"
+FIELDS: Final = 3
+ERROR_CODE: Final = "error_code"
 
 
 class Exchange(NamedTuple):
@@ -46,9 +51,16 @@ class Finding(NamedTuple):
 
     @property
     def finding_id(self) -> str:
-        """Depends on the cause alone; where it is unknown, on the minimal sequence."""
-        text = self.sequence.profile if self.cause else dump(self.sequence.renumbered())
-        text += repr(self.key)
+        """Depends on the version and the cause alone; if that is unknown, on what differs.
+
+        How often a deviation holds is not part of its cause. Where the error differs, the other
+        fields of the answer follow from it.
+        """
+        cause = self.key if self.cause is None else (DEVIATION, str(always(self.cause)))
+        code = _other_error(self.difference) if self.cause is None else None
+        if code is not None:
+            cause = (*self.key[:FIELDS], ERROR_CODE, code.name)
+        text = self.sequence.profile + repr(cause)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property
@@ -100,7 +112,7 @@ class Finding(NamedTuple):
     def key(self) -> tuple[str, ...]:
         """Identifies the cause: a deviation, else the kind of difference and the rule."""
         if self.cause is not None:
-            return ("deviation", str(self.cause))
+            return (DEVIATION, str(self.cause))
         if self.failure is not None:
             return ("port", self.failure.kind, self.during or _what(self.sequence.steps[-1]))
         difference = self.difference
@@ -144,8 +156,15 @@ def length_of(finding: Finding) -> int:
 def _fields(allowed: ResponseBody | None, seen: ResponseBody | None) -> list[str]:
     if allowed is None or seen is None:
         return []
-    code = getattr(seen, "error_code", None)
+    code = getattr(seen, ERROR_CODE, None)
     return [*differing(allowed, seen), "" if code is None else code.name]
+
+
+def _other_error(difference: Difference | None) -> ErrorCode | None:
+    """The error of the answer, if another one is allowed."""
+    allowed = getattr(difference and difference.allowed, ERROR_CODE, None)
+    seen = getattr(difference and difference.seen, ERROR_CODE, None)
+    return None if allowed in {None, seen} else seen
 
 
 def _what(step: Input) -> str:
