@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Final, NamedTuple
 
 from groupcheck.model.classic.exploring.canonical import CanonicalForm
-from groupcheck.model.classic.instances.instance import Instance
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.classic.step import Profile
@@ -164,25 +163,37 @@ class Shown:
         coverages = tuple(coverages)
         self._version = version
         self._spaces = [coverage.space for coverage in coverages]
-        self._by_rule: dict[str, list[tuple[Instance, Coordinator, Transition]]] = {}
-        for coverage in coverages:
+        self._by_rule: dict[str, list[tuple[int, Coordinator, Transition]]] = {}
+        for number, coverage in enumerate(coverages):
             space = coverage.space
             for transition in coverage.shown:
                 edge = space.edges[transition.node][transition.edge]
                 for rule in edge.applied:
                     covered = self._by_rule.setdefault(rule, [])
-                    covered.append((space.instance, space.nodes[transition.node], edge))
+                    covered.append((number, space.nodes[transition.node], edge))
 
     def allowed_by(self, model: Profile, edits: Iterable[Edit]) -> bool:
-        """Whether the model with these edits allows the answers that their tables decide on."""
+        """Whether the model with these edits allows the answers that their tables decide on.
+
+        Edits about no rule may change any step before: only states that the model reaches count.
+        """
         edits = tuple(edits)
         if any(isinstance(edit, FirstNumber) for edit in edits) and self._shows_generations():
             return False
         rules = {rule for edit in edits for rule in self._touched(edit)}
+        reached: dict[int, StateSpace | None] = {}
         for rule in rules:
-            for instance, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
-                outcomes = successors(state, edge.given, model, instance.config)
-                if not any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
+            for number, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
+                space = self._spaces[number]
+                outcomes = successors(state, edge.given, model, space.instance.config)
+                if any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
+                    continue
+                if all(map(about, edits)):
+                    return False
+                if number not in reached:
+                    reached[number] = deviating_space(space, model)
+                found = reached[number]
+                if found is None or state in found.numbers:
                     return False
         return True
 

@@ -213,7 +213,8 @@ class Search:
         ]
         explained: dict[Edit, int] = {}
         for edit in self._in_time(self._edits):
-            touched = [test for test, rules in pending if about(edit) in rules]
+            rule = about(edit)
+            touched = [test for test, rules in pending if not rule or rule in rules]
             number = self._explained((*self.adopted, edit), touched, SEVERAL)
             if number >= SEVERAL:
                 explained[edit] = number

@@ -18,6 +18,7 @@ from groupcheck.model.classic.rules.members import (
     new_id,
 )
 from groupcheck.model.classic.rules.rebalance import (
+    AWAITS_MEMBERS,
     AWAITS_PENDING,
     COMPLETE_JOIN,
     DROP_ABSENT,
@@ -153,6 +154,7 @@ def remove_pending(step: Step, member_id: str) -> None:
 
 
 PARTS: Final = (
+    AWAITS_MEMBERS,
     AWAITS_PENDING,
     EMPTY_IS_DEAD,
     REFUSES_WITH_GENERATION_0,

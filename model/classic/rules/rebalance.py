@@ -41,6 +41,12 @@ EMPTY_IS_DEAD: Final = Behaviour(
     "offsets it has (until KAFKA-2720)",
     at("GC:657"),
 )
+AWAITS_MEMBERS: Final = Behaviour(
+    "members-are-awaited",
+    AREA,
+    "the join phase does not end before every member has joined, or its timer has expired",
+    at("GC:637", "GC:671", "GM:360", "CG:724"),
+)
 AWAITS_PENDING: Final = Behaviour(
     "pending-ids-are-awaited",
     AREA,
@@ -152,7 +158,8 @@ def check_join_complete(step: Step, *, ends_delay: bool = False) -> None:
         return
     if group.pending and AWAITS_PENDING(step):
         return
-    if all(m.awaiting_join is not None for m in group.members):
+    joined = all(m.awaiting_join is not None for m in group.members)
+    if joined or not AWAITS_MEMBERS(step):
         complete_join(step)
 
 
