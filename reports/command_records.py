@@ -132,18 +132,16 @@ def one_run(
 
 
 def _rejected(row: Any, finding: Finding | None) -> saved.FindingRecord:  # noqa: ANN401 - a row
-    """A rejected group; the lines of a log do not give a trace that could identify it."""
+    """A rejected group, with an id of its own: groups may be rejected for the same cause."""
     what = title(finding) if finding else f"violates the rule {row.reason}"
     where = f"{row.source}:{row.line}: {what}"
     if row.kind in OF_LOGS:  # the reason has the position, the line and the expected lines
         where = row.reason
     heading = bounded(f"group {shown(row.group_id)} at {where}")
     omitted = counted(row.omitted or 0, "repeated event")
-    if finding is None:
-        cause = (row.group_id, row.session, row.line, row.kind, row.reason)
-        record = bare_finding(heading, *cause)
-    else:
-        record = replace(finding_record(finding, ""), title=heading)
+    record = bare_finding(heading, row.group_id, row.session, row.line, row.kind, row.reason)
+    if finding is not None:
+        record = replace(finding_record(finding, ""), id=record.id, title=heading)
     return replace(
         record,
         group_id=bounded(row.group_id),

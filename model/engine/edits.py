@@ -119,10 +119,11 @@ class OnlyAnswer(NamedTuple):
     rule: str
     when: str
     like: str
-    fields: tuple[tuple[str, InsteadOf], ...]
+    fields: tuple[tuple[str, Any], ...]
 
     def __str__(self) -> str:
-        values = ", ".join(f"{name}={_shown(value.value)}" for name, value in self.fields)
+        now = ((n, v.value if isinstance(v, InsteadOf) else v) for n, v in self.fields)
+        values = ", ".join(f"{name}={_shown(value)}" for name, value in now)
         return f"`{self.rule}` only answered {values}" + (f" if {self.when}" if self.when else "")
 
     def __call__(self, version: Version) -> Version:

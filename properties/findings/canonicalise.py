@@ -1,11 +1,11 @@
-"""The canonical form of a finding: one sequence and one id, whatever generator found it.
+"""The canonical form of a finding: one sequence, whatever generator found it.
 
 The shrinker ends with one of many shortest sequences; which one depends on the first. So the traces
 of the state graphs are tried again, in an order that depends on the model alone, up to the length
 of the finding. The first that ends in the finding is its canonical form. A finding under broker
 settings that no explored instance has may be shorter there. It still gets a trace of an explored
-instance, even a longer one: otherwise a bug would have an id for each setting. A finding that no
-explored instance shows is left as it is.
+instance, even a longer one: otherwise a bug would have a sequence for each setting. A finding that
+no explored instance shows is left as it is.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ from groupcheck.model.engine.edits import (
     FromVersion,
     Instead,
     InsteadOf,
+    OnlyAnswer,
     SetBehaviour,
     Sometimes,
 )
@@ -210,6 +211,21 @@ def test_a_value_of_an_answer_is_the_same_again_from_its_json(name: str, value: 
             Instead("heartbeat/alive", "heartbeat/preparing"),
             {"edit": "instead", "rule": "heartbeat/alive", "does": "heartbeat/preparing"},
         ),
+        (
+            OnlyAnswer(
+                "join/new-member",
+                "the group is Stable",
+                "join/loading",
+                (("generation_id", InsteadOf(0, -1)),),
+            ),
+            {
+                "edit": "only-answer",
+                "rule": "join/new-member",
+                "when": "the group is Stable",
+                "like": "join/loading",
+                "fields": {"generation_id": {"value": 0, "instead of": -1}},
+            },
+        ),
         (FirstNumber("generation", 2), {"edit": "first-number", "of": "generation", "number": 2}),
         (
             ChangeAnswer("heartbeat/alive", (("error_code", ErrorCode.NOT_COORDINATOR),)),
@@ -228,8 +244,8 @@ def test_the_json_of_an_edit_has_its_kind_and_its_parts_by_name(edit: Edit, data
 
 _WAITS = {"edit": "set-behaviour", "behaviour": "answers-are-deferred", "holds": True}
 _KINDS = (
-    "drop-rule, drop-guard, drop-effect, exchange, from-version, instead, change-answer, "
-    "set-behaviour, sometimes, first-number"
+    "drop-rule, drop-guard, drop-effect, exchange, from-version, instead, only-answer, "
+    "change-answer, set-behaviour, sometimes, first-number"
 )
 
 
@@ -257,6 +273,16 @@ _KINDS = (
         (
             {"edit": "from-version", "rule": "heartbeat/alive", "other": "9"},
             "other: expected one of 0.10.0, 0.10.2, 2.7, 4.1, got '9'",
+        ),
+        (
+            {
+                "edit": "only-answer",
+                "rule": "join/new-member",
+                "when": "it rains",
+                "like": "join/loading",
+                "fields": {"generation_id": 0},
+            },
+            "2.7 has no guard 'it rains'",
         ),
         (
             {"edit": "sometimes", "of": _WAITS},

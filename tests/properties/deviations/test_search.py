@@ -15,7 +15,9 @@ from groupcheck.model.engine.edits import (
     Exchange,
     FromVersion,
     InsteadOf,
+    OnlyAnswer,
     SetBehaviour,
+    Sometimes,
 )
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.deviations.deviating import deviating
@@ -79,6 +81,23 @@ def test_each_edit_of_the_model_is_found_as_one_cause_or_cannot_be_seen(edit: Ed
         assert any(found is not None for found in shown)  # the port may choose
     if edit in EDITS[:3]:
         assert _causes(result) == [str(edit)]
+
+
+def test_a_port_that_rejects_a_request_in_one_state_has_one_cause_and_all_is_covered() -> None:
+    error = InsteadOf(ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.INVALID_GROUP_ID)
+    fields = (("error_code", error), ("generation_id", InsteadOf(0, -1)))
+    for rule in ("join/new-member", "join/pending-member"):
+        edit = OnlyAnswer(rule, "the group is CompletingRebalance", "join/invalid-group-id", fields)
+        result = _verified(edit)
+        assert _causes(result) == [str(edit)]
+        assert result.covered_transitions == result.transitions
+
+
+def test_a_port_that_ends_each_join_phase_at_once_has_one_cause_and_all_is_covered() -> None:
+    edit = SetBehaviour("members-are-awaited", holds=False)
+    result = _verified(edit)
+    assert _causes(result) == [str(edit)]
+    assert result.covered_transitions == result.transitions
 
 
 def test_two_edits_are_two_causes_and_all_later_transitions_are_covered() -> None:
@@ -147,6 +166,17 @@ def test_known_deviations_conform_until_there_is_a_new_one_or_they_are_fixed() -
     assert fixed.conforms
     assert fixed.fixed == (str(OTHER_GENERATION),)
     assert fixed.findings == []
+
+
+def test_a_known_deviation_is_also_known_if_it_holds_sometimes_and_has_the_same_id() -> None:
+    (finding,) = _verified(OTHER_GENERATION).findings
+    sometimes = finding._replace(cause=Sometimes(OTHER_GENERATION))
+    result = _verified(known=(KnownDeviation(OTHER_GENERATION, finding.sequence),))
+    assert result.is_known(sometimes)
+    assert sometimes.finding_id == finding.finding_id
+    other = finding._replace(cause=DropRule("heartbeat/fenced"))
+    assert not result.is_known(other)
+    assert other.finding_id != finding.finding_id
 
 
 def test_search_without_time_adopts_nothing() -> None:
