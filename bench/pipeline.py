@@ -2,7 +2,8 @@
 
 Recordings: `ingest` and `check` on Spark, and a check in one process without Spark. The model
 generates groups as in production. Some have a response that is not allowed, and each run has to
-find exactly these. `--huge N` adds one group of N events.
+find exactly these. `--huge N` adds one group of N events. `--copies N` also checks a table that has
+each group N times, under other names.
 
 `--logs` and `--offsets-topic` measure one core without Spark: logs of brokers, and segments of the
 offsets topic, which the model generates, and all of which must be accepted. `--instances` prints
@@ -13,14 +14,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 import tempfile
 import time
+from itertools import product
 from pathlib import Path
 from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from processes import Took, measured
 
 from groupcheck.model.classic.instances.instance import instances
@@ -36,6 +42,7 @@ from support.made_recordings import Made, Wanted, recordings
 from support.made_segments import check_source, partition, write
 
 HERE = Path(__file__)
+NAMED = r'"(group-\d+)"'  # a group in the body of a request or response
 KINDS = 5  # different histories; several groups have the same one
 OTHER = "[2026-11-22 03:08:05,254] INFO [Log partition=t-0] Rolled new log segment. (kafka.log.Log)"
 
@@ -68,8 +75,6 @@ def _groupcheck(cores: int, conf: list[str], *command: str) -> tuple[str, Took]:
 
 def _verdict(report: Path, made: Made, output: str) -> str:
     """Assert that exactly the violations were found, each at its line."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - it comes with the extra
-
     rows = pq.read_table(report / "findings", columns=["group_id", "source", "line"]).to_pylist()
     found = {r["group_id"]: (r["source"].removeprefix("file://"), r["line"]) for r in rows}
     assert json.loads(output)["check"]["undecided"] == 0
@@ -89,6 +94,7 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=8)
     parser.add_argument("--violations", type=int, default=50)
     parser.add_argument("--huge", type=int, default=0, help="events of one more group")
+    parser.add_argument("--copies", type=int, default=0, help="of each group, in one more table")
     parser.add_argument("--cores", type=int, nargs="*", default=[1, 2])
     parser.add_argument("--conf", action="append", default=[], help="a setting of Spark's")
     parser.add_argument("--no-plain", action="store_true", help="without the check in one process")
@@ -141,10 +147,40 @@ def measure(
         command = ("check", str(table), "--report", str(report))
         output, took = _groupcheck(number, conf, *command)
         _line(f"check, local[{number}]", made.events, took, _verdict(report, made, output))
+    if options.copies:
+        several = scratch / "copies"
+        _copy(table, several, options.copies)
+        many = made._replace(violations=_violations_of_copies(made, options.copies))
+        command = ("check", str(several), "--report", str(report))
+        output, took = _groupcheck(cores[-1], conf, *command)
+        what = f"check, local[{cores[-1]}], copies"
+        _line(what, made.events * options.copies, took, _verdict(report, many, output))
     if not options.no_plain:
         output, _, took = measured([sys.executable, str(HERE), "--plain", str(table)])
         found = {group: (path, line) for group, (path, line) in json.loads(output).items()}
         _line("check, plain process", made.events, took, _same(found, made))
+
+
+def _copy(table: Path, into: Path, copies: int) -> None:
+    """Write a table that has each group of another table several times, under other names."""
+    shutil.copytree(table, into, ignore=shutil.ignore_patterns("part-*"))
+    for file in (table / "events").iterdir():
+        events = pq.read_table(file)
+        groups = events["group_id"].combine_chunks().dictionary_encode()
+        place = events.schema.get_field_index("group_id")
+        for number in range(copies):
+            named = pa.array(f"{number}-{group}" for group in groups.dictionary.to_pylist())
+            column = named.take(groups.indices)
+            copied = events.set_column(place, events.schema.field(place), column)
+            bodies = pc.replace_substring_regex(events["body"], NAMED, rf'"{number}-\1"')
+            body = events.schema.get_field_index("body")
+            copied = copied.set_column(body, events.schema.field(body), bodies)
+            pq.write_table(copied, into / "events" / f"{number}-{file.name}", compression="zstd")
+
+
+def _violations_of_copies(made: Made, copies: int) -> dict[str, tuple[str, int]]:
+    every = product(range(copies), made.violations.items())
+    return {f"{number}-{group}": where for number, (group, where) in every}
 
 
 def log_lines(profile: str, groups: int, lines: int, others: int) -> list[bytes]:

@@ -69,6 +69,8 @@ def pytest_itemcollected(item: pytest.Item) -> None:
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    if not items:  # as with --last-failed, if every test of a file failed
+        return
     config = items[0].config
     expensive = [item for item in items if any(map(item.get_closest_marker, EXPENSIVE))]
     config.stash[DESELECTED] += len(expensive)
