@@ -16,16 +16,12 @@ from groupcheck.model.classic.transition import tables_of
 from groupcheck.model.engine.edits import (
     ANY,
     ChangeAnswer,
-    DropEffect,
-    DropGuard,
-    DropRule,
     Edit,
     Exchange,
     FirstNumber,
     Instead,
     InsteadOf,
     OnlyAnswer,
-    Sometimes,
     about,
 )
 from groupcheck.model.engine.rules import Version, VersionRule
@@ -47,7 +43,6 @@ class Stage(IntEnum):
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
     VAGUE = auto()  # fields of the answer that may have any value
-    SOMETIMES = auto()  # edits of the own and the near rules that hold sometimes
     PAIRS = auto()
     WIDE = auto()  # edits of earlier stages that make other rules unreachable
 
@@ -81,10 +76,6 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
         case Stage.ONLY_ANSWER:
             found = _only_answers(applied & beside, finding, model)
-        case Stage.SOMETIMES:
-            kinds = (DropRule, DropGuard, DropEffect)
-            drops = (each for each in edits if isinstance(each, kinds) and about(each) in beside)
-            found = map(Sometimes, drops)
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)
