@@ -5,7 +5,7 @@ from __future__ import annotations
 from groupcheck.model.classic.state import NEVER, Advance
 from groupcheck.model.vocabulary import ErrorCode, JoinGroupRequest, LeaveGroupRequest
 from groupcheck.properties.temporal.property import known_violation
-from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep, errors_of
+from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep
 
 
 @known_violation(
@@ -40,7 +40,7 @@ def _static_member_finds_the_group_full(step: CheckedStep) -> bool:
 @known_violation("errors-leave-no-trace", sources={"2.7": "GroupCoordinator.scala:186 at 2.7.2"})
 def _instance_is_forgotten(step: CheckedStep) -> bool:
     """A full group rejects a static member that rejoins, and forgets its instance id."""
-    rejected = ErrorCode.GROUP_MAX_SIZE_REACHED in errors_of(step)
+    rejected = ErrorCode.GROUP_MAX_SIZE_REACHED in step.errors
     return rejected and step.new.statics != step.old.statics
 
 
@@ -82,7 +82,7 @@ def _last_absent_member_rejected(step: CheckedStep) -> bool:
     """
     waits = step.old.state is step.new.state and step.old.join_timer is not None
     return waits and (
-        ErrorCode.GROUP_MAX_SIZE_REACHED in errors_of(step)
+        ErrorCode.GROUP_MAX_SIZE_REACHED in step.errors
         or all(m.awaiting_join is not None for m in step.old.members)
     )
 

@@ -36,10 +36,12 @@ class ActionProperty(Property):
     """A property of every step.
 
     A step in which the coordinator crashes, or its partition is loaded or unloaded, is checked
-    only if `on_failover` is set.
+    only if `on_failover` is set. If there are `inputs`, only their steps are checked: classes of
+    inputs, or of the bodies of requests.
     """
 
     holds: Callable[[CheckedStep], bool]
+    inputs: tuple[type, ...] = ()
     on_failover: bool = False
 
 
@@ -60,10 +62,10 @@ def invariant(name: str, source: str) -> Callable[[Callable[[Group], bool]], Inv
 
 
 def action_property(
-    name: str, source: str, *, on_failover: bool = False
+    name: str, source: str, *inputs: type, on_failover: bool = False
 ) -> Callable[[Callable[[CheckedStep], bool]], ActionProperty]:
     """Make a predicate an action property; its docstring is the words of the property."""
-    return lambda holds: ActionProperty(name, words_of(holds), source, holds, on_failover)
+    return lambda holds: ActionProperty(name, words_of(holds), source, holds, inputs, on_failover)
 
 
 def words_of(predicate: Callable[..., Any]) -> str:

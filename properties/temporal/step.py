@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain, groupby
 from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final, TypeVar, cast
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.state import (
@@ -43,13 +45,16 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitResponse,
 )
 
+B = TypeVar("B")
+
 # The inputs that lose a group or load it.
 FAILOVER: Final = (Crash, Unload, Loading, Load, Shutdown, Configure)
 
 WITHOUT_MEMBERS: Final = frozenset({GroupState.EMPTY, GroupState.DEAD})
 
 
-class CheckedStep(NamedTuple):
+@dataclass(eq=False)
+class CheckedStep:
     """One outcome of one input in one state of a space.
 
     The state after has the names and generations of the state before, so that members and requests
@@ -65,12 +70,13 @@ class CheckedStep(NamedTuple):
     profile: Profile
     config: Config
 
-    @property
+    # Properties read these again and again.
+    @cached_property
     def old(self) -> Group:
         """The group before; an Empty one if there was none."""
         return self.before.group or Group()
 
-    @property
+    @cached_property
     def new(self) -> Group:
         """The group after; an Empty one if there is none."""
         return self.after.group or Group()
@@ -81,12 +87,30 @@ class CheckedStep(NamedTuple):
         size = self.after.max_size
         return self.config.group_max_size if size is None else size
 
-    @property
+    @cached_property
     def body(self) -> RequestBody | None:
         """The body of the request, if the input is one."""
         return self.given.body if isinstance(self.given, Request) else None
 
-    @property
+    def body_of(self, _cls: type[B]) -> B:
+        """The body of the request, which is of that class."""
+        return cast("B", self.body)
+
+    @cached_property
+    def answer(self) -> ResponseBody | None:
+        """The response to the request of the step, sent or held; None if it is not known yet."""
+        own = getattr(self.given, "request_id", None)
+        now = (r.body for r in self.responses if r.request_id == own)
+        held = (each for each in self.after.appends if isinstance(each, HeldAnswer))
+        later = (each.body for each in held if each.request_id == own)
+        return next(chain(now, later), None)
+
+    @cached_property
+    def errors(self) -> list[ErrorCode]:
+        """The error codes of that response; none if there is no response."""
+        return [] if self.answer is None else error_codes(self.answer)
+
+    @cached_property
     def renamed(self) -> dict[str, str]:
         """The new member ids of static members that rejoined in this step, by their old ids."""
         after = dict(self.new.statics)
@@ -168,16 +192,6 @@ def appended(step: CheckedStep) -> list[Append]:
     return list(after[len(kept) :])
 
 
-def answer_of(step: CheckedStep) -> ResponseBody | None:
-    """The response to the request of the step, sent or held; None if it is not known yet."""
-    own = getattr(step.given, "request_id", None)
-    now = (r.body for r in step.responses if r.request_id == own)
-    later = (
-        e.body for e in step.after.appends if isinstance(e, HeldAnswer) and e.request_id == own
-    )
-    return next(chain(now, later), None)
-
-
 def error_codes(body: ResponseBody) -> list[ErrorCode]:
     """The error codes of a response: of each partition, group or member, or of the whole."""
     if isinstance(body, OffsetCommitResponse | TxnOffsetCommitResponse):
@@ -187,9 +201,3 @@ def error_codes(body: ResponseBody) -> list[ErrorCode]:
     if isinstance(body, LeaveGroupResponse) and body.members:
         return [member.error_code for member in body.members]
     return [getattr(body, "error_code", ErrorCode.NONE)]
-
-
-def errors_of(step: CheckedStep) -> list[ErrorCode]:
-    """The error codes of the response to the request of the step; none if there is no response."""
-    answer = answer_of(step)
-    return [] if answer is None else error_codes(answer)

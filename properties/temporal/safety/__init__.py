@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 from groupcheck.model.engine.exploration import StateSpace
@@ -68,10 +69,21 @@ def violations_of(step: CheckedStep) -> Iterator[tuple[Property, KnownViolation 
 
 def violated(step: CheckedStep) -> Iterator[Property]:
     """The properties that a step violates, or the state after it."""
-    yield from (prop for prop in FAILOVER_PROPERTIES if not prop.holds(step))
-    is_failover = isinstance(step.given, FAILOVER)
-    if not is_failover:
-        yield from (prop for prop in _FIRST if not prop.holds(step))
+    first, last = _checked((type(step.given), type(step.body)))
+    yield from (prop for prop in first if not prop.holds(step))
     yield from (prop for prop in INVARIANTS if not prop.holds(step.new))
-    if not is_failover:
-        yield from (prop for prop in _LAST if not prop.holds(step))
+    yield from (prop for prop in last if not prop.holds(step))
+
+
+@cache
+def _checked(
+    kinds: tuple[type, ...],
+) -> tuple[tuple[ActionProperty, ...], tuple[ActionProperty, ...]]:
+    """The properties of the steps of an input, before those of the state and after them."""
+
+    def of(properties: tuple[ActionProperty, ...]) -> tuple[ActionProperty, ...]:
+        return tuple(p for p in properties if not p.inputs or not {*kinds}.isdisjoint(p.inputs))
+
+    if not {*kinds}.isdisjoint(FAILOVER):
+        return of(FAILOVER_PROPERTIES), ()
+    return (*of(FAILOVER_PROPERTIES), *of(_FIRST)), of(_LAST)

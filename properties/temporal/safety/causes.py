@@ -27,17 +27,16 @@ from groupcheck.properties.temporal.property import action_property, invariant
 from groupcheck.properties.temporal.safety.offsets import held_deletions
 from groupcheck.properties.temporal.step import (
     CheckedStep,
-    errors_of,
 )
 
 PREPARING: Final = GroupState.PREPARING_REBALANCE
-READS: Final = OffsetFetchRequest | DescribeGroupsRequest | ListGroupsRequest
-OFFSETS: Final = OffsetCommitRequest | TxnOffsetCommitRequest | EndTxnRequest
+READS: Final = (OffsetFetchRequest, DescribeGroupsRequest, ListGroupsRequest)
+OFFSETS: Final = (OffsetCommitRequest, TxnOffsetCommitRequest, EndTxnRequest)
 
 
 def rejected(step: CheckedStep) -> bool:
     """Whether the response to the request of the step has only errors."""
-    errors = errors_of(step)
+    errors = step.errors
     return bool(errors) and ErrorCode.NONE not in errors
 
 
@@ -86,14 +85,14 @@ def _rebalance_cause(step: CheckedStep) -> bool:
     return any(m.protocols != body.protocols for m in members)
 
 
-@action_property("static-member-returns", "KIP-345")
+@action_property("static-member-returns", "KIP-345", JoinGroupRequest)
 def _static_member_returns(step: CheckedStep) -> bool:
     """A static member that restarts in a Stable group with the same protocols keeps its assignment.
 
     It causes no rebalance.
     """
-    body = step.body
-    if not isinstance(body, JoinGroupRequest) or body.member_id or append_failed(step):
+    body = step.body_of(JoinGroupRequest)
+    if body.member_id or append_failed(step):
         return True
     if step.old.state is not GroupState.STABLE:
         return True
@@ -104,11 +103,11 @@ def _static_member_returns(step: CheckedStep) -> bool:
     return not began(step) and new is not None and new.assignment == old.assignment
 
 
-@action_property("new-protocols-rebalance", "KIP-345")
+@action_property("new-protocols-rebalance", "KIP-345", JoinGroupRequest)
 def _new_protocols_rebalance(step: CheckedStep) -> bool:
     """A member that joins with other protocols than before causes a rebalance."""
-    body = step.body
-    if not isinstance(body, JoinGroupRequest) or rejected(step) or step.old.state is PREPARING:
+    body = step.body_of(JoinGroupRequest)
+    if rejected(step) or step.old.state is PREPARING:
         return True
     members = [m for m in step.old.members if m.member_id in senders(step)]
     return began(step) or all(m.protocols == body.protocols for m in members)
@@ -137,16 +136,16 @@ def _changes(step: CheckedStep, before: Group | None, after: Group | None) -> bo
     return states[0] != states[1] or entries != kept or written
 
 
-@action_property("errors-leave-no-trace", "KIP-394")
+@action_property("errors-leave-no-trace", "KIP-394", Request)
 def _errors_leave_no_trace(step: CheckedStep) -> bool:
     """A request that is answered with an error changes nothing.
 
     MEMBER_ID_REQUIRED gives out a member id. REBALANCE_IN_PROGRESS restarts a session.
     GROUP_MAX_SIZE_REACHED removes the member. An append that fails may begin a rebalance.
     """
-    if not isinstance(step.given, Request) or not rejected(step) or append_failed(step):
+    if not rejected(step) or append_failed(step):
         return True
-    before, after, errors = step.before.group, step.after.group, errors_of(step)
+    before, after, errors = step.before.group, step.after.group, step.errors
     gone = _ids(step.old) - _ids(step.new)
     if ErrorCode.GROUP_MAX_SIZE_REACHED in errors and gone:
         return gone <= senders(step)
@@ -167,18 +166,16 @@ def _membership(group: Group) -> tuple[object, ...]:
     return (state, *group[1:5], members, group.pending, group.join_timer)
 
 
-@action_property("reads-change-nothing", "KIP-88")
+@action_property("reads-change-nothing", "KIP-88", *READS)
 def _reads_change_nothing(step: CheckedStep) -> bool:
     """OffsetFetch, DescribeGroups and ListGroups change nothing."""
-    reads = isinstance(step.body, READS)
-    return not reads or not _changes(step, step.before.group, step.after.group)
+    return not _changes(step, step.before.group, step.after.group)
 
 
-@action_property("heartbeats-and-commits-keep-members", "KIP-62")
+@action_property("heartbeats-and-commits-keep-members", "KIP-62", HeartbeatRequest, *OFFSETS)
 def _heartbeats_and_commits_keep_members(step: CheckedStep) -> bool:
     """A heartbeat, a commit or a transaction marker changes no membership and no rebalance."""
-    harmless = isinstance(step.body, HeartbeatRequest | OFFSETS)
-    return not harmless or _membership(step.old) == _membership(step.new)
+    return _membership(step.old) == _membership(step.new)
 
 
 @action_property("session-restart-cause", "KIP-62")
@@ -225,20 +222,18 @@ def _generation_cause(step: CheckedStep) -> bool:
 def _identities(step: CheckedStep) -> list[MemberIdentity]:
     """The members that the request of the step names, in the order of its error codes."""
     body = step.body
-    if isinstance(body, LeaveGroupRequest) and len(errors_of(step)) == len(body.members):
+    if isinstance(body, LeaveGroupRequest) and len(step.errors) == len(body.members):
         return [*body.members]
     member_id = getattr(body, "member_id", None)
     instance_id = getattr(body, "group_instance_id", None)
-    return (
-        [] if member_id is None else [MemberIdentity(member_id, instance_id)] * len(errors_of(step))
-    )
+    return [] if member_id is None else [MemberIdentity(member_id, instance_id)] * len(step.errors)
 
 
 @action_property("unknown-member-cause", "KIP-394")
 def _unknown_member_cause(step: CheckedStep) -> bool:
     """UNKNOWN_MEMBER_ID is no answer to a member, nor to JoinGroup with a member id given out."""
     group, joins = step.old, isinstance(step.body, JoinGroupRequest)
-    errors = errors_of(step)
+    errors = step.errors
     if ErrorCode.UNKNOWN_MEMBER_ID not in errors:
         return True
     for identity, error in zip(_identities(step), errors, strict=False):
@@ -255,7 +250,7 @@ def _unknown_member_cause(step: CheckedStep) -> bool:
 @action_property("fenced-cause", "KIP-345")
 def _fenced_cause(step: CheckedStep) -> bool:
     """FENCED_INSTANCE_ID is an answer only where another member has the group.instance.id."""
-    errors = errors_of(step)
+    errors = step.errors
     if ErrorCode.FENCED_INSTANCE_ID not in errors:
         return True
     for identity, error in zip(_identities(step), errors, strict=False):
@@ -266,14 +261,12 @@ def _fenced_cause(step: CheckedStep) -> bool:
     return True
 
 
-@action_property("leave-removes", "KIP-62")
+@action_property("leave-removes", "KIP-62", LeaveGroupRequest)
 def _leave_removes(step: CheckedStep) -> bool:
     """A member that leaves is no member once LeaveGroup is answered without an error."""
-    if not isinstance(step.body, LeaveGroupRequest):
-        return True
     return all(
         error is not ErrorCode.NONE or step.new.member(identity.member_id) is None
-        for identity, error in zip(_identities(step), errors_of(step), strict=False)
+        for identity, error in zip(_identities(step), step.errors, strict=False)
     )
 
 
@@ -301,11 +294,10 @@ def _offset_change_cause(step: CheckedStep) -> bool:
     return all(after.get(tp) == offset or tp in {*after} & written for tp, offset in before.items())
 
 
-@action_property("group-full-cause", "KIP-389")
+@action_property("group-full-cause", "KIP-389", JoinGroupRequest)
 def _group_full_cause(step: CheckedStep) -> bool:
     """GROUP_MAX_SIZE_REACHED is an answer only while group.max.size other members have a place."""
-    joins = isinstance(step.body, JoinGroupRequest)
-    if not joins or ErrorCode.GROUP_MAX_SIZE_REACHED not in errors_of(step):
+    if ErrorCode.GROUP_MAX_SIZE_REACHED not in step.errors:
         return True
     others = [m for m in step.old.members if m.member_id not in senders(step)]
     return len(others) >= step.group_max_size

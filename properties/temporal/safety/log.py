@@ -126,15 +126,15 @@ def _failed_append_without_effect(step: CheckedStep) -> bool:
     return not (readable or (recorded and not late) or stabilised)
 
 
-@action_property("unload-answers-requests", "GroupCoordinator.scala:869", on_failover=True)
+@action_property(
+    "unload-answers-requests", "GroupCoordinator.scala:869", *FAILOVER, on_failover=True
+)
 def _unload_answers_requests(step: CheckedStep) -> bool:
     """Unloading a group answers its parked requests with NOT_COORDINATOR.
 
     Commits and rejoining static members whose appends are pending are answered when these complete,
     except where the version holds responses. A crash answers no request.
     """
-    if not isinstance(step.given, FAILOVER):
-        return True
     before = waiting(step.before)
     crashed = isinstance(step.given, Crash)
     unloaded = not crashed and step.after.group is None
@@ -172,7 +172,9 @@ def _size_on_load(step: CheckedStep) -> bool:
     return began == _is_too_large(step)
 
 
-@action_property("unavailable-changes-nothing", "GroupCoordinator.scala:856", on_failover=True)
+@action_property(
+    "unavailable-changes-nothing", "GroupCoordinator.scala:856", Request, on_failover=True
+)
 def _unavailable_changes_nothing(step: CheckedStep) -> bool:
     """A coordinator that does not serve the group changes nothing and accepts no commit.
 
@@ -180,10 +182,10 @@ def _unavailable_changes_nothing(step: CheckedStep) -> bool:
     log nevertheless.
     """
     served = step.before.serving is Serving.SERVED and step.before.active
-    if served or not isinstance(step.given, Request):
+    if served:
         return True
     before = step.before
-    if isinstance(step.given.body, EndTxnRequest):
+    if isinstance(step.body, EndTxnRequest):
         before = before._replace(log=step.after.log)
     return before == step.after and not _acknowledges_commit(step)
 

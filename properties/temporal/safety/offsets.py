@@ -26,32 +26,30 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 from groupcheck.properties.temporal.property import action_property
-from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep, answer_of
+from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep
 
 
 def _marker(step: CheckedStep) -> EndTxnRequest | None:
     """The request of the step, if it is a transaction marker that is answered without an error."""
-    body, answer = step.body, answer_of(step)
+    answer = step.answer
     written = isinstance(answer, EndTxnResponse) and answer.error_code is ErrorCode.NONE
-    return body if isinstance(body, EndTxnRequest) and written else None
+    return step.body_of(EndTxnRequest) if written else None
 
 
 def _pending(step: CheckedStep, producer_id: int) -> dict[TopicPartition, Offset]:
     return {p.partition: p.offset for p in step.old.transactions if p.producer_id == producer_id}
 
 
-@action_property("read-committed", "GroupMetadata.scala:660")
+@action_property("read-committed", "GroupMetadata.scala:660", TxnOffsetCommitRequest, EndTxnRequest)
 def _read_committed(step: CheckedStep) -> bool:
     """A transactional offset becomes readable with the commit marker of its producer.
 
     It never does if the marker aborts.
     """
-    body = step.body
     before, after = dict(step.old.offsets), dict(step.new.offsets)
-    if isinstance(body, TxnOffsetCommitRequest):
+    if isinstance(step.body, TxnOffsetCommitRequest):
         return before == after
-    if not isinstance(body, EndTxnRequest):
-        return True
+    body = step.body_of(EndTxnRequest)
     pending = _pending(step, body.producer_id) if body.committed else {}
     return before.keys() <= after.keys() and all(
         offset in {before.get(partition), pending.get(partition)}
@@ -59,7 +57,7 @@ def _read_committed(step: CheckedStep) -> bool:
     )
 
 
-@action_property("newest-offset-wins", "GroupMetadata.scala:670")
+@action_property("newest-offset-wins", "GroupMetadata.scala:670", EndTxnRequest)
 def _newest_offset_wins(step: CheckedStep) -> bool:
     """A commit marker makes an offset readable exactly if no newer one of its partition is."""
     marker = _marker(step)
@@ -73,7 +71,7 @@ def _newest_offset_wins(step: CheckedStep) -> bool:
     )
 
 
-@action_property("marker-ends-transaction", "GroupMetadata.scala:661")
+@action_property("marker-ends-transaction", "GroupMetadata.scala:661", EndTxnRequest)
 def _marker_ends_transaction(step: CheckedStep) -> bool:
     """After its marker a producer has no pending offsets.
 
@@ -94,12 +92,14 @@ def _only_empty_groups_removed(step: CheckedStep) -> bool:
     return bool(deletes) and not step.old.members
 
 
-@action_property("deleted-as-answered", "GroupCoordinator.scala:543")
+@action_property(
+    "deleted-as-answered", "GroupCoordinator.scala:543", DeleteGroupsRequest, ReleaseAppends
+)
 def _deleted_as_answered(step: CheckedStep) -> bool:
     """DeleteGroups removes a group exactly if its response has no error."""
     held = held_deletions(step)
     released = (response.body for response in step.responses if response.request_id in held)
-    answers = [a for a in (answer_of(step), *released) if isinstance(a, DeleteGroupsResponse)]
+    answers = [a for a in (step.answer, *released) if isinstance(a, DeleteGroupsResponse)]
     deleted = any(r.error_code is ErrorCode.NONE for answer in answers for r in answer.results)
     return not answers or _removed(step) == deleted
 
@@ -110,10 +110,12 @@ def held_deletions(step: CheckedStep) -> set[int]:
     return held if isinstance(step.given, ReleaseAppends) else set()
 
 
-@action_property("subscribed-offsets-not-deleted", "GroupCoordinator.scala:577")
+@action_property(
+    "subscribed-offsets-not-deleted", "GroupCoordinator.scala:577", OffsetDeleteRequest
+)
 def _subscribed_offsets_not_deleted(step: CheckedStep) -> bool:
     """OffsetDelete deletes no offset of a topic that a member may subscribe to."""
-    if not isinstance(step.body, OffsetDeleteRequest) or not step.old.members:
+    if not step.old.members:
         return True
     deleted = {tp for tp, _ in step.old.offsets} - {tp for tp, _ in step.new.offsets}
     known = step.old.subscribed
@@ -122,8 +124,6 @@ def _subscribed_offsets_not_deleted(step: CheckedStep) -> bool:
 
 def _expired(step: CheckedStep) -> dict[TopicPartition, Offset]:
     """The offsets that a cleanup removed."""
-    if not isinstance(step.given, Cleanup):
-        return {}
     left = dict(step.new.offsets)
     return {tp: offset for tp, offset in step.old.offsets if tp not in left}
 
@@ -142,7 +142,7 @@ def _cannot_write(step: CheckedStep) -> bool:
     return REMOVALS_ARE_APPENDED.holds_in(step.profile.version) and step.before.failing is not None
 
 
-@action_property("offset-retention", "GroupMetadata.scala:721")
+@action_property("offset-retention", "GroupMetadata.scala:721", Cleanup)
 def _offset_retention(step: CheckedStep) -> bool:
     """No cleanup removes an offset before its retention time, counted from its commit, is over."""
     return all(
@@ -150,7 +150,7 @@ def _offset_retention(step: CheckedStep) -> bool:
     )
 
 
-@action_property("subscribed-offsets-not-expired", "GroupMetadata.scala:716")
+@action_property("subscribed-offsets-not-expired", "GroupMetadata.scala:716", Cleanup)
 def _subscribed_offsets_not_expired(step: CheckedStep) -> bool:
     """No cleanup removes an offset of a topic that a member may subscribe to."""
     known = step.old.subscribed
@@ -159,7 +159,7 @@ def _subscribed_offsets_not_expired(step: CheckedStep) -> bool:
     )
 
 
-@action_property("no-expiry-in-rebalance", "KAFKA-13636")
+@action_property("no-expiry-in-rebalance", "KAFKA-13636", Cleanup)
 def _no_expiry_in_rebalance(step: CheckedStep) -> bool:
     """No cleanup removes an offset while the group rebalances.
 
@@ -168,18 +168,18 @@ def _no_expiry_in_rebalance(step: CheckedStep) -> bool:
     return step.old.state in {*WITHOUT_MEMBERS, GroupState.STABLE} or not _expired(step)
 
 
-@action_property("only-unused-groups-expire", "GroupMetadataManager.scala:808")
+@action_property("only-unused-groups-expire", "GroupMetadataManager.scala:808", Cleanup)
 def _only_unused_groups_expire(step: CheckedStep) -> bool:
     """A cleanup removes a group only if it has no members and awaits no offsets.
 
     A group awaits offsets while a commit or a transaction marker is missing.
     """
-    if not isinstance(step.given, Cleanup) or not _removed(step):
+    if not _removed(step):
         return True
     return step.old.state is GroupState.EMPTY and not _awaits_offsets(step.old)
 
 
-@action_property("unused-groups-expire", "GroupMetadataManager.scala:808")
+@action_property("unused-groups-expire", "GroupMetadataManager.scala:808", Cleanup)
 def _unused_groups_expire(step: CheckedStep) -> bool:
     """A cleanup removes every group without members and offsets that awaits none.
 
@@ -187,19 +187,19 @@ def _unused_groups_expire(step: CheckedStep) -> bool:
     """
     unused = step.old.state is GroupState.EMPTY and not step.old.offsets
     kept = _awaits_offsets(step.old) or not step.before.active or _cannot_write(step)
-    if not isinstance(step.given, Cleanup) or not unused or kept:
+    if not unused or kept:
         return True
     return step.after.group is None
 
 
-@action_property("expired-offsets-removed", "GroupMetadata.scala:767")
+@action_property("expired-offsets-removed", "GroupMetadata.scala:767", Cleanup)
 def _expired_offsets_removed(step: CheckedStep) -> bool:
     """A cleanup removes every expired offset of a group without members that awaits none.
 
     The exception is a version that writes the removal first, if the append fails.
     """
     alone = step.old.state in WITHOUT_MEMBERS and not _awaits_offsets(step.old)
-    if not isinstance(step.given, Cleanup) or not alone:
+    if not alone:
         return True
     # An offset with a time of its own expires only after it.
     limit_ms = 0 if COUNTS_FROM_EMPTY.holds_in(step.profile.version) else -1
@@ -209,13 +209,13 @@ def _expired_offsets_removed(step: CheckedStep) -> bool:
     return waits or _cannot_write(step) or not {tp for tp, _ in step.new.offsets} & {*over}
 
 
-@action_property("cleanup-removes-only-offsets", "GroupMetadata.scala:710")
+@action_property("cleanup-removes-only-offsets", "GroupMetadata.scala:710", Cleanup)
 def _cleanup_removes_only_offsets(step: CheckedStep) -> bool:
     """A cleanup that keeps the group changes only its offsets.
 
     Members, pending commits and transactions stay as they are.
     """
-    if not isinstance(step.given, Cleanup) or _removed(step):
+    if _removed(step):
         return True
     return _rest(step.old) == _rest(step.new) and step.before.appends == step.after.appends
 

@@ -20,7 +20,6 @@ from groupcheck.properties.temporal.property import action_property
 from groupcheck.properties.temporal.step import (
     WITHOUT_MEMBERS,
     CheckedStep,
-    answer_of,
     answered_if_lost,
     appended,
     error_codes,
@@ -33,7 +32,7 @@ def _accepts_commit(step: CheckedStep) -> bool:
 
     A release or a marker makes offsets readable that an earlier step accepted.
     """
-    answer = answer_of(step)
+    answer = step.answer
     errors = error_codes(answer) if isinstance(answer, OffsetCommitResponse) else []
     stored = bool(step.new.offsets) and not (
         {*ageless(step.new).offsets} <= {*ageless(step.old).offsets}
@@ -115,16 +114,13 @@ def _is_of_another(step: CheckedStep, entry: object) -> bool:
     return owner is not None and getattr(entry, "member_id", "") not in {"", owner}
 
 
-@action_property("fencing", "GroupMetadata.scala:399")
+@action_property("fencing", "GroupMetadata.scala:399", Request)
 def _fencing(step: CheckedStep) -> bool:
     """A request whose group.instance.id belongs to another member is rejected."""
     # Kafka checks other things first, so the error code varies.
-    if not isinstance(step.given, Request):
-        return True
-    answer, body = answer_of(step), step.given.body
-    named = getattr(body, "members", None) or (body,)
-    errors = error_codes(answer) if answer is not None else []
-    errors += [ErrorCode.NONE] * (len(named) - len(errors))  # without a response it is accepted
+    named = getattr(step.body, "members", None) or (step.body,)
+    missing = len(named) - len(step.errors)
+    errors = [*step.errors, *[ErrorCode.NONE] * missing]  # without a response it is accepted
     return not any(
         _is_of_another(step, entry) and error is ErrorCode.NONE
         for entry, error in zip(named, errors, strict=False)

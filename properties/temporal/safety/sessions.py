@@ -11,7 +11,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.temporal.property import action_property, invariant
 from groupcheck.properties.temporal.safety.rebalances import rejoined
-from groupcheck.properties.temporal.step import CheckedStep, answer_of
+from groupcheck.properties.temporal.step import CheckedStep
 
 
 @invariant("waiting-does-not-expire", "MemberMetadata.scala:94")
@@ -99,16 +99,15 @@ def _session_timers(step: CheckedStep) -> bool:
     return True
 
 
-@action_property("heartbeat-restarts-session", "GroupCoordinator.scala:643")
+@action_property("heartbeat-restarts-session", "GroupCoordinator.scala:643", HeartbeatRequest)
 def _heartbeat_restarts_session(step: CheckedStep) -> bool:
     """A heartbeat that is answered without an error restarts the session timer.
 
     The exception is a group that is being loaded.
     """
-    body = step.body
     loading = step.before.serving is Serving.LOADING
-    accepted = answer_of(step) == HeartbeatResponse(ErrorCode.NONE)
-    if not isinstance(body, HeartbeatRequest) or not accepted or loading:
+    accepted = step.answer == HeartbeatResponse(ErrorCode.NONE)
+    if not accepted or loading:
         return True
-    member = step.new.member(body.member_id)
+    member = step.new.member(step.body_of(HeartbeatRequest).member_id)
     return member is not None and member.session_left_ms in {None, member.session_timeout_ms}

@@ -21,7 +21,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.temporal.property import action_property, invariant
 from groupcheck.properties.temporal.safety.causes import PREPARING, senders
-from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep, answer_of, errors_of
+from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep
 
 
 def _passed_ms(step: CheckedStep) -> int:
@@ -150,13 +150,12 @@ def _sync_awaited_of_members(group: Group) -> bool:
     return not group.lost_sync
 
 
-@action_property("commit-restarts-session", "KAFKA-3470")
+@action_property("commit-restarts-session", "KAFKA-3470", OffsetCommitRequest)
 def _commit_restarts_session(step: CheckedStep) -> bool:
     """A member whose commit is accepted is alive: its session timer restarts."""
-    body = step.body
-    if not isinstance(body, OffsetCommitRequest) or ErrorCode.NONE not in errors_of(step):
+    if ErrorCode.NONE not in step.errors:
         return True
-    member = step.new.member(body.member_id)
+    member = step.new.member(step.body_of(OffsetCommitRequest).member_id)
     return member is None or member.session_left_ms in {None, member.session_timeout_ms}
 
 
@@ -169,15 +168,14 @@ def _pending_commit_ends(step: CheckedStep) -> bool:
     return {request_id for _, request_id in step.new.unstable} <= held
 
 
-@action_property("stable-fetch", "KIP-447")
+@action_property("stable-fetch", "KIP-447", OffsetFetchRequest)
 def _stable_fetch(step: CheckedStep) -> bool:
     """A stable fetch of a partition fails exactly while a commit of it is pending.
 
     A transactional one is pending until its marker.
     """
-    body = step.body
-    answer = answer_of(step) if isinstance(body, OffsetFetchRequest) else None
-    if not isinstance(body, OffsetFetchRequest) or not isinstance(answer, OffsetFetchResponse):
+    body, answer = step.body_of(OffsetFetchRequest), step.answer
+    if not isinstance(answer, OffsetFetchResponse):
         return True
     if answer.error_code is not ErrorCode.NONE:
         return True
@@ -194,15 +192,13 @@ def _stable_fetch(step: CheckedStep) -> bool:
     )
 
 
-@action_property("fetched-as-committed", "KIP-88")
+@action_property("fetched-as-committed", "KIP-88", OffsetFetchRequest)
 def _fetched_as_committed(step: CheckedStep) -> bool:
     """OffsetFetch returns the offset that was committed last.
 
     A version that holds responses may return the last one that is replicated.
     """
-    if not isinstance(step.body, OffsetFetchRequest):
-        return True
-    answer, shown = answer_of(step), step.before.committed
+    answer, shown = step.answer, step.before.committed
     if not isinstance(answer, OffsetFetchResponse):
         return True
     readable = [dict(step.old.offsets), *([dict(shown.offsets)] if shown is not None else [])]
