@@ -24,7 +24,6 @@ from random import Random
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
-import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from processes import Took, measured
@@ -42,7 +41,7 @@ from support.made_recordings import Made, Wanted, recordings
 from support.made_segments import check_source, partition, write
 
 HERE = Path(__file__)
-NAMED = r'"(group-\d+)"'  # a group in the body of a request or response
+NAMED = r'"(group-\d+|a-huge-group)"'  # a group in the body of a request or response
 KINDS = 5  # different histories; several groups have the same one
 OTHER = "[2026-11-22 03:08:05,254] INFO [Log partition=t-0] Rolled new log segment. (kafka.log.Log)"
 
@@ -166,15 +165,15 @@ def _copy(table: Path, into: Path, copies: int) -> None:
     shutil.copytree(table, into, ignore=shutil.ignore_patterns("part-*"))
     for file in (table / "events").iterdir():
         events = pq.read_table(file)
-        groups = events["group_id"].combine_chunks().dictionary_encode()
-        place = events.schema.get_field_index("group_id")
         for number in range(copies):
-            named = pa.array(f"{number}-{group}" for group in groups.dictionary.to_pylist())
-            column = named.take(groups.indices)
-            copied = events.set_column(place, events.schema.field(place), column)
-            bodies = pc.replace_substring_regex(events["body"], NAMED, rf'"{number}-\1"')
-            body = events.schema.get_field_index("body")
-            copied = copied.set_column(body, events.schema.field(body), bodies)
+            renamed = {
+                "group_id": pc.binary_join_element_wise(str(number), events["group_id"], "-"),
+                "body": pc.replace_substring_regex(events["body"], NAMED, rf'"{number}-\1"'),
+            }
+            copied = events
+            for name, column in renamed.items():
+                field = events.schema.get_field_index(name)
+                copied = copied.set_column(field, events.schema.field(name), column)
             pq.write_table(copied, into / "events" / f"{number}-{file.name}", compression="zstd")
 
 

@@ -431,9 +431,8 @@ class Verification:
 
     def _publish(self) -> None:
         """Put the findings into the result, each once, the shortest first."""
-        found: dict[str, Finding] = {}
-        for finding in self.kept():
-            found.setdefault(finding.finding_id, finding)
+        # Of several with one id, the shortest.
+        found = {finding.finding_id: finding for finding in reversed(self.kept())}
         self.result.findings = sorted(found.values(), key=lambda f: (length_of(f), f.finding_id))
 
     def _point(self) -> Point:

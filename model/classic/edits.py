@@ -77,16 +77,16 @@ def edits_of(profile: Profile) -> Iterator[Edit]:
     others = [each.version for each in PROFILES.values() if each.name != profile.name]
     yield from single_edits(profile.version, others)
     for table in profile.version.tables.values():
-        errors = list(dict.fromkeys(error for rule in table if (error := _error_of(rule))))
+        errors = list(dict.fromkeys(error for rule in table if (error := error_of(rule))))
         for rule in table:
-            if own := _error_of(rule):
+            if own := error_of(rule):
                 at = errors.index(own)
                 for error in islice((*errors[at + 1 :], *errors[:at]), OTHER_ERRORS):
                     yield ChangeAnswer(rule.id, (("error_code", ErrorCode[error]),))
 
 
-def _error_of(rule: VersionRule) -> str | None:
-    """The name of the error that a rule answers, which may be NONE."""
+def error_of(rule: VersionRule) -> str | None:
+    """The name of the error that a rule answers, which may be NONE; None if it answers none."""
     for effect in rule.effects:
         found = _ERROR.search(effect.words)
         if found is not None and found[1] in ErrorCode.__members__:

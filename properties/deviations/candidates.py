@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum, auto
 from itertools import chain, combinations, product
 from typing import Any, Final
 
+from groupcheck.model.classic.edits import error_of
 from groupcheck.model.classic.profiles import GENERATION
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.rules.guards import state_is
@@ -29,6 +29,7 @@ from groupcheck.model.vocabulary import ErrorCode, Request, Response
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import ObservedTest
 from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.oracle import Difference
 from groupcheck.properties.ports.numbering import first_generation, revealed_generation
 
 
@@ -110,19 +111,11 @@ def _only_answers(rules: set[str], finding: Finding, model: Profile) -> Iterator
         for rule, when in product(sorted(rules), conditions):
             other = OnlyAnswer(rule, when, like.id, ())
             instead = test.finding(deviating(model, (other,)))
-            if instead is not None and len(instead.exchanges) == len(finding.exchanges):
-                yield from (other._replace(fields=fields) for fields in _instead_of(instead))
-
-
-def _instead_of(finding: Finding) -> Iterator[tuple[tuple[str, InsteadOf], ...]]:
-    """The fields by which an answer differs from the one that was seen, also with any values."""
-    difference = finding.difference
-    if difference and difference.allowed is not None:
-        if type(difference.allowed) is not type(difference.seen):
-            return
-        changes = tuple(_changes(difference.allowed, difference.seen))
-        yield changes
-        yield tuple((name, _any_but_errors(change)) for name, change in changes)
+            if instead is None or len(instead.exchanges) < len(finding.exchanges):
+                continue
+            changes = _changed_fields(instead.difference)
+            for fields in (changes, [(name, _any_but_errors(each)) for name, each in changes]):
+                yield other._replace(fields=tuple(fields))
 
 
 def _any_but_errors(change: InsteadOf) -> InsteadOf:
@@ -130,8 +123,7 @@ def _any_but_errors(change: InsteadOf) -> InsteadOf:
 
 
 def _only_answers_error(rule: VersionRule) -> bool:
-    effects = [effect.words for effect in rule.effects]
-    return len(effects) == 1 and re.fullmatch("answer [A-Z_]+", effects[0]) is not None
+    return [effect.words for effect in rule.effects] == [f"answer {error_of(rule)}"]
 
 
 def first_numbers(finding: Finding) -> Iterator[FirstNumber]:
@@ -178,12 +170,8 @@ def changed_answers(finding: Finding) -> Iterator[ChangeAnswer]:
     for outcome, difference in zip(
         finding.rejection.outcomes, finding.rejection.differences, strict=True
     ):
-        if difference.allowed is None or difference.seen is None:
-            continue
-        if type(difference.allowed) is not type(difference.seen):
-            continue
         rule = _reason(outcome.responses, outcome.reasons, difference.request_id)
-        changes = list(_changes(difference.allowed, difference.seen))
+        changes = _changed_fields(difference)
         if rule and changes:
             for value_of in (_always, _where_it_was, _any):
                 yield ChangeAnswer(rule, tuple(_merged(changes, value_of).items()))
@@ -221,6 +209,15 @@ def _merged(
         same = name not in found or (found[name] is not ANY and found[name] == value)
         found[name] = value if same else ANY
     return found
+
+
+def _changed_fields(difference: Difference | None) -> list[tuple[str, InsteadOf]]:
+    """The fields in which two answers differ; none if one is missing, or of another kind."""
+    if difference is None or difference.allowed is None:
+        return []
+    if type(difference.allowed) is not type(difference.seen):
+        return []
+    return list(_changes(difference.allowed, difference.seen))
 
 
 def _changes(allowed: Any, seen: Any) -> Iterator[tuple[str, InsteadOf]]:  # noqa: ANN401

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from functools import cache
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -181,18 +182,16 @@ class Shown:
         if any(isinstance(edit, FirstNumber) for edit in edits) and self._shows_generations():
             return False
         rules = {rule for edit in edits for rule in self._touched(edit)}
-        reached: dict[int, StateSpace | None] = {}
+        reached = cache(lambda number: deviating_space(self._spaces[number], model))
         for rule in rules:
             for number, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
-                space = self._spaces[number]
-                outcomes = successors(state, edge.given, model, space.instance.config)
+                config = self._spaces[number].instance.config
+                outcomes = successors(state, edge.given, model, config)
                 if any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
                     continue
                 if all(map(about, edits)):
                     return False
-                if number not in reached:
-                    reached[number] = deviating_space(space, model)
-                found = reached[number]
+                found = reached(number)
                 if found is None or state in found.numbers:
                     return False
         return True

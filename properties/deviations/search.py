@@ -355,9 +355,7 @@ class Search:
 
     def _is_wide(self, kept: Deviations, edit: Edit, covered: Shown) -> bool:
         """Whether adding an edit to these makes several other rules unreachable."""
-        if not isinstance(
-            edit, DropRule | DropGuard | Exchange | FromVersion | Instead | OnlyAnswer
-        ):
+        if not isinstance(edit, MAY_BE_WIDE):
             return False
         return covered.lost(deviating(self.profile, (*kept, edit)), edit) > MOST_LOST
 

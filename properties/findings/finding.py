@@ -17,9 +17,7 @@ from groupcheck.properties.oracle import Difference, Rejection
 from groupcheck.properties.ports.port import Observation, PortFailedError
 from groupcheck.properties.sequence import Sequence
 
-# Parts of the keys of findings; the names of the fields of an answer come after the first three.
-DEVIATION: Final = "deviation"
-FIELDS: Final = 3
+FIELDS: Final = 3  # the place in a key from which the names of the fields of an answer come
 ERROR_CODE: Final = "error_code"
 
 
@@ -56,10 +54,11 @@ class Finding(NamedTuple):
         How often a deviation holds is not part of its cause. Where the error differs, the other
         fields of the answer follow from it.
         """
-        cause = self.key if self.cause is None else (DEVIATION, str(always(self.cause)))
-        code = _other_error(self.difference) if self.cause is None else None
-        if code is not None:
-            cause = (*self.key[:FIELDS], ERROR_CODE, code.name)
+        cause = self.key
+        if self.cause is not None:
+            cause = self._replace(cause=always(self.cause)).key
+        elif (code := _other_error(self.difference)) is not None:
+            cause = (*cause[:FIELDS], ERROR_CODE, code.name)
         text = self.sequence.profile + repr(cause)
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -112,7 +111,7 @@ class Finding(NamedTuple):
     def key(self) -> tuple[str, ...]:
         """Identifies the cause: a deviation, else the kind of difference and the rule."""
         if self.cause is not None:
-            return (DEVIATION, str(self.cause))
+            return ("deviation", str(self.cause))
         if self.failure is not None:
             return ("port", self.failure.kind, self.during or _what(self.sequence.steps[-1]))
         difference = self.difference

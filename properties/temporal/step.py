@@ -11,6 +11,7 @@ from typing import Final, TypeVar, cast
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.state import (
+    Advance,
     Append,
     Configure,
     Coordinator,
@@ -86,6 +87,11 @@ class CheckedStep:
         """The group.max.size of the broker that has the partition after the step."""
         size = self.after.max_size
         return self.config.group_max_size if size is None else size
+
+    @property
+    def passed_ms(self) -> int:
+        """The time that passes in the step."""
+        return self.given.ms if isinstance(self.given, Advance) else 0
 
     @cached_property
     def body(self) -> RequestBody | None:

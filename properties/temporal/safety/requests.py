@@ -22,7 +22,6 @@ from groupcheck.properties.temporal.step import (
     CheckedStep,
     answered_if_lost,
     appended,
-    error_codes,
     waiting,
 )
 
@@ -32,8 +31,7 @@ def _accepts_commit(step: CheckedStep) -> bool:
 
     A release or a marker makes offsets readable that an earlier step accepted.
     """
-    answer = step.answer
-    errors = error_codes(answer) if isinstance(answer, OffsetCommitResponse) else []
+    errors = step.errors if isinstance(step.answer, OffsetCommitResponse) else []
     stored = bool(step.new.offsets) and not (
         {*ageless(step.new).offsets} <= {*ageless(step.old).offsets}
     )

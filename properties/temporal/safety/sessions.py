@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupcheck.model.classic.state import Advance, Group, Member, Serving
+from groupcheck.model.classic.state import Group, Member, Serving
 from groupcheck.model.vocabulary import (
     ErrorCode,
     HeartbeatRequest,
@@ -30,10 +30,6 @@ def _waiting_does_not_expire(group: Group) -> bool:
     )
 
 
-def _passed_ms(step: CheckedStep) -> int:
-    return step.given.ms if isinstance(step.given, Advance) else 0
-
-
 def _leavers(step: CheckedStep) -> set[str]:
     body = step.body
     if not isinstance(body, LeaveGroupRequest):
@@ -57,7 +53,7 @@ def _no_early_removal(step: CheckedStep) -> bool:
     rejoined at the rebalance timeout and, where the version has this limit, a member that has not
     synced by then.
     """
-    old, passed_ms = step.old, _passed_ms(step)
+    old, passed_ms = step.old, step.passed_ms
     join_left_ms = (
         old.join_timer.left_ms
         if old.join_timer is not None
@@ -83,7 +79,7 @@ def _session_timers(step: CheckedStep) -> bool:
 
     It starts with the whole session timeout, or with the limit of a new member.
     """
-    passed_ms = _passed_ms(step)
+    passed_ms = step.passed_ms
     for member in step.new.members:
         left_ms = member.session_left_ms
         before = step.old.member(member.member_id)

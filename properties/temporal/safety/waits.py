@@ -24,10 +24,6 @@ from groupcheck.properties.temporal.safety.causes import PREPARING, senders
 from groupcheck.properties.temporal.step import WITHOUT_MEMBERS, CheckedStep
 
 
-def _passed_ms(step: CheckedStep) -> int:
-    return step.given.ms if isinstance(step.given, Advance) else 0
-
-
 def _longest_ms(timer: JoinTimer) -> int:
     """How long the join phase can still last, in ms."""
     return timer.left_ms + timer.extension_ms
@@ -62,8 +58,8 @@ def _join_phase_limit(step: CheckedStep) -> bool:
     same = step.new.generation_id == step.old.generation_id
     if old is not None and same and not isinstance(step.given, Advance):
         return _longest_ms(timer) <= _longest_ms(old)
-    if old is not None and same and _passed_ms(step) < _longest_ms(old):
-        return _longest_ms(timer) <= _longest_ms(old) - _passed_ms(step)
+    if old is not None and same and step.passed_ms < _longest_ms(old):
+        return _longest_ms(timer) <= _longest_ms(old) - step.passed_ms
     if old is not None and same:
         return False
     members = (*step.old.members, *step.new.members)
@@ -85,7 +81,7 @@ def _initial_delay_cause(step: CheckedStep) -> bool:
 def _initial_delay_extension(step: CheckedStep) -> bool:
     """The initial delay is extended only if a member has joined during it."""
     timer, old = step.new.join_timer, step.old.join_timer
-    if old is None or not step.before.active or not old.initial or old.left_ms > _passed_ms(step):
+    if old is None or not step.before.active or not old.initial or old.left_ms > step.passed_ms:
         return True
     return step.old.new_member_added or timer is None or not timer.initial
 
@@ -98,7 +94,7 @@ def _join_phase_not_cut_short(step: CheckedStep) -> bool:
     """
     timer, old = step.old.join_timer, step.old
     ended = step.new.generation_id > old.generation_id or step.new.join_timer is None
-    if timer is None or not ended or timer.left_ms <= _passed_ms(step) or not step.after.group:
+    if timer is None or not ended or timer.left_ms <= step.passed_ms or not step.after.group:
         return True
     missing = {m.member_id for m in old.members if m.awaiting_join is None} - senders(step)
     left = {m.member_id for m in old.members if step.successor_member(m) is not None}
@@ -133,8 +129,7 @@ def _pending_id_limit(step: CheckedStep) -> bool:
     before = {p.member_id: p.left_ms for p in step.old.pending}
     started_ms = getattr(step.body, "session_timeout_ms", 0)
     return all(
-        p.left_ms <= before.get(p.member_id, started_ms) - _passed_ms(step)
-        for p in step.new.pending
+        p.left_ms <= before.get(p.member_id, started_ms) - step.passed_ms for p in step.new.pending
     )
 
 
