@@ -98,7 +98,9 @@ def test_the_consumer_sees_owned_partitions_generations_and_racks(port: LeaderPo
 def test_a_consumer_that_does_not_answer_costs_one_line_and_one_group(port: LeaderPort) -> None:
     assert port.open().assignors == ASSIGNORS
     expected = port.assign("range", PAIR)
-    os.kill(process_of(port, "range"), signal.SIGSTOP)
+    stopped = process_of(port, "range")
+    os.kill(stopped, signal.SIGSTOP)
+    os.waitpid(stopped, os.WUNTRACED)  # its threads do not stop at once
     port._limit_s = 0.1
     with pytest.raises(AssignorFailedError, match=r"^no answer within 0\.1 s$"):
         port.assign("range", PAIR)
