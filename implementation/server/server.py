@@ -29,6 +29,7 @@ from groupcheck.implementation.server.topics import BadTopicError, Topics
 BACKLOG: Final = 1_024
 LONGEST_SWEEP_S: Final = 30.0
 DRAIN_S: Final = 0.5  # for responses that are still to be sent at shutdown
+TURNS_OF_ACCEPT: Final = 3  # of asyncio's loop, at most, from accept() to connection_made
 
 
 class CannotServeError(Exception):
@@ -177,7 +178,7 @@ class Server:
         if self._sweep is not None:
             self._sweep.cancel()
         if self._server is not None:
-            self._server.close()
+            await self._stop_listening(self._server)
         if self._maintenance is not None:
             await self._maintenance.close()
         for connection in list(self._connections):
@@ -194,6 +195,15 @@ class Server:
             self._recording.close()
         if self._embedded is not None and self._embedded.disk is not None:
             self._embedded.disk.close()
+
+    async def _stop_listening(self, server: asyncio.Server) -> None:
+        """Accept no more connections; those that are accepted begin, so that they can be closed."""
+        for listening in server.sockets:
+            asyncio.get_running_loop().remove_reader(listening.fileno())
+        for _ in range(TURNS_OF_ACCEPT):
+            await asyncio.sleep(0)
+        # Now: in a closed server, accepted connections fail and stay open (CPython, gh-109564).
+        server.close()
 
     def served_at(self) -> list[tuple[str, str, int]]:
         """See `Service`."""

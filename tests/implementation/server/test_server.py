@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import socket
 import struct
+import threading
 import time
+import warnings
 from collections.abc import Iterator
 
 import pytest
@@ -228,3 +233,32 @@ def test_port_in_use_is_rejected(server: Served) -> None:
     other = Served(port=server.port)
     with pytest.raises(CannotServeError, match=r"cannot listen on 127.0.0.1:.* in use"), other:
         pass
+
+
+def test_stopping_while_clients_connect_leaves_no_connection_open() -> None:
+    stopped = threading.Event()
+
+    def connect(address: tuple[str, int]) -> None:
+        while not stopped.is_set():
+            with contextlib.suppress(OSError), socket.create_connection(address, timeout=1):
+                pass
+
+    ports = []
+    with warnings.catch_warnings(record=True) as unclosed:
+        warnings.simplefilter("always", ResourceWarning)
+        for _ in range(10):
+            stopped.clear()
+            with Served() as server:
+                ports.append(server.port)
+                address = server.host, server.port
+                clients = [threading.Thread(target=connect, args=(address,)) for _ in range(2)]
+                for client in clients:
+                    client.start()
+                time.sleep(0.02)
+            stopped.set()
+            for client in clients:
+                client.join()
+        del server
+        gc.collect()
+    of_servers = [f"laddr=('127.0.0.1', {port})" for port in ports]
+    assert [str(w.message) for w in unclosed if any(a in str(w.message) for a in of_servers)] == []
