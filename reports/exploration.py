@@ -258,8 +258,13 @@ def details(exploration: Exploration, violations: list[Counterexample] | None) -
 
 
 def _digests(exploration: Exploration) -> list[str]:
-    settings = exploration.settings._asdict() | {"profile": exploration.settings.profile.name}
-    values = (f"{name}={value}" for name, value in settings.items() if value not in {(), None})
+    settings = exploration.settings
+    texts = settings._asdict() | {
+        "profile": settings.profile.name,
+        "instances": ",".join(settings.instances),
+        "features": ",".join(sorted(settings.features)),
+    }
+    values = (f"{name}={value}" for name, value in texts.items() if value not in {"", None})
     digests = [
         f"instance   {each.name}: longest shortest trace {each.longest_witness} steps,"
         f" digest {each.digest}"

@@ -187,9 +187,11 @@ def test_replay_v_prints_each_step_and_each_group(
 
 def test_explore_v_prints_rules_properties_and_digests(printed: Callable[..., str]) -> None:
     command = ["explore", "--members", "1", "--instance", "metadata"]
+    settings = "profile=2.7, members=1, instances=metadata, symmetry=True, generations=1"
     brief = re.sub(r"\d\.\d s", "", printed(*command))
     out = printed(*command, "-v")
     assert re.sub(r"\d\.\d s", "", out).startswith(brief)
+    assert f"settings   {settings}\n" in out
     assert "instance   metadata: longest shortest trace 8 steps, digest " in out
     assert re.search(r"^transitions by rule, metadata +\n\S+ +\d+$", out, re.MULTILINE)
     broken = re.findall(r"^violated   (\S+):", out, re.MULTILINE)
