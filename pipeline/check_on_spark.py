@@ -62,9 +62,10 @@ def _written(checked: DataFrame, output: Output | None) -> Summary:
     if output is None:  # nothing is read twice
         return _summed(checked)
     with persisted(checked) as rows:
+        summary = _summed(rows)  # first: a table is written by one task, which would check alone
         for column, name in TABLES.items():
             _write(rows, column, f"{output.uri}/{name}")
-        return _summed(rows)
+        return summary
 
 
 def _summed(checked: DataFrame) -> Summary:

@@ -247,6 +247,23 @@ def test_spark_and_this_process_write_the_same_tables(
         assert [(f.name, f.dataType) for f in written] == [(f.name, f.dataType) for f in expected]
 
 
+def test_the_first_job_of_spark_checks_each_file_in_a_task(
+    spark: SparkSession, run: Run, tmp_path: Path
+) -> None:
+    events, context = tmp_path / "events", spark.sparkContext
+    on_spark = ["--master", "local[2]"]
+    assert main(["ingest", str(run.sources), "--out", str(events), *on_spark]) == 0
+    files = len([*(events / "events").glob("part-*")])
+    context.setJobGroup(events.name, "check")
+    assert main(["check", str(events), "--report", str(tmp_path / "report"), *on_spark]) == 1
+    jobs = sorted(context.statusTracker().getJobIdsForGroup(events.name))
+    first = context.statusTracker().getJobInfo(jobs[0])
+    assert first is not None
+    stages = [context.statusTracker().getStageInfo(stage) for stage in first.stageIds]
+    assert files > 1
+    assert max(stage.numTasks for stage in stages if stage is not None) == files
+
+
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("apart", [True, False])
 def test_ingest_writes_the_same_tables_on_spark(apart: bool, run: Run, tmp_path: Path) -> None:  # noqa: FBT001 - a parameter
