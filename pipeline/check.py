@@ -9,13 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any, Final, Literal, NamedTuple
 
+import pyarrow as pa
+
 from groupcheck.model.engine.exploration import without_collector
 from groupcheck.pipeline import schemas
 from groupcheck.pipeline.errors import naming_errors
 from groupcheck.pipeline.history_replay import FindingRow
 from groupcheck.pipeline.in_process import by_table, read
 from groupcheck.pipeline.inputs import Counts, is_ingested, stored
-from groupcheck.pipeline.kernels import event_batches, replayed, rows_in
+from groupcheck.pipeline.kernels import event_batches, replayed
 from groupcheck.pipeline.output import Output
 from groupcheck.pipeline.sources import Row
 from groupcheck.pipeline.summary import (
@@ -33,7 +35,7 @@ TABLES: Final = {
     "offset": "offsets",
 }
 Engine = Literal["python", "spark"]
-Batches = Iterable[Iterable[tuple[Any, ...]]]  # of rows
+Batches = Iterable[pa.RecordBatch]  # of events
 
 
 class Request(NamedTuple):
@@ -162,9 +164,10 @@ def _partitions(asked: Request, output: Output | None) -> tuple[Iterable[Batches
     tables, counts = read(asked.sources, asked.time_zone)
     if output is not None:
         output.write("quarantine", tables["quarantined"], schemas.QUARANTINE)
-    return [[tables["event"]]], counts
+    columns = schemas.columns_of(tables["event"], schemas.EVENTS)
+    return [[pa.record_batch(columns, schemas.EVENTS)]], counts
 
 
 def _read(file: str) -> Batches:
     with naming_errors(f"read {file}"):
-        yield from map(rows_in, event_batches(file))
+        yield from event_batches(file)

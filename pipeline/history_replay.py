@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from groupcheck.model.bodies import Json
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.engine.rules import VersionRule
+from groupcheck.pipeline.event_columns import Events
 from groupcheck.pipeline.transitions import NO_GROUP, Transition
 from groupcheck.properties.histories.events import Event
 
@@ -105,7 +106,7 @@ class HistoryReplay:
         """Check an event."""
         raise NotImplementedError
 
-    def run(self, events: list[Event]) -> None:
+    def run(self, events: Events) -> None:
         """Check events, which are all of this history."""
         for event in events:
             self.take(event)

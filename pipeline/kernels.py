@@ -11,14 +11,14 @@ import gc
 import json
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from itertools import groupby
-from operator import attrgetter, itemgetter, lt, methodcaller
+from operator import attrgetter, lt, methodcaller
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupcheck.pipeline.errors import PipelineError
+from groupcheck.pipeline.event_columns import histories
 from groupcheck.pipeline.history_replay import HistoryReplay, Rows
 from groupcheck.pipeline.logs.files import LogSource
 from groupcheck.pipeline.logs.replay import LogReplay
@@ -134,11 +134,11 @@ def replay(
         DisorderedError: they are not sorted.
     """
     gc.set_threshold(50_000)  # states are many tuples, and few of them are garbage
-    return batches(replayed(map(rows_in, events), profile), CHECKED)
+    return batches(replayed(events, profile), CHECKED)
 
 
-def replayed(events: Iterable[Iterable[tuple[Any, ...]]], profile: str | None = None) -> Rows:
-    """The same for batches of rows that are tuples, and each with the name of its table.
+def replayed(events: Iterable[pa.RecordBatch], profile: str | None = None) -> Rows:
+    """The same, each row with the name of its table.
 
     Raises:
         DisorderedError: they are not sorted.
@@ -146,19 +146,18 @@ def replayed(events: Iterable[Iterable[tuple[Any, ...]]], profile: str | None = 
     return with_summary(_replayed(events, profile))
 
 
-def _replayed(batches: Iterable[Iterable[tuple[Any, ...]]], profile: str | None) -> Rows:
+def _replayed(batches: Iterable[pa.RecordBatch], profile: str | None) -> Rows:
     counts = TransitionCounts()
     current: HistoryReplay | None = None
     last: tuple[Any, ...] = ()
     for batch in batches:
-        for history, of_history in groupby(batch, key=itemgetter(slice(3))):
-            events = [Event._make(row) for row in of_history]
-            order = [event.seq for event in events]
-            if events[0][:4] <= last or not all(map(lt, order, order[1:])):
-                msg = f"{events[0][:4]} follows {last}, or later events are not in order"
+        for events in histories(batch):
+            first = (*events.history, events.seq[0])
+            if first <= last or not all(map(lt, events.seq, events.seq[1:])):
+                msg = f"{first} follows {last}, or later events are not in order"
                 raise DisorderedError(msg)
-            last = events[-1][:4]
-            if current is None or history != current.key:
+            last = (*events.history, events.seq[-1])
+            if current is None or events.history != current.key:
                 if current is not None:
                     yield from counts.ended(current)
                 current = begun(_with_profile(profile, events[0]))

@@ -9,16 +9,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable, Iterator
-from functools import reduce
 from heapq import merge
-from itertools import groupby, pairwise
+from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from groupcheck.pipeline.event_columns import bounds
 from groupcheck.pipeline.inputs import ORDER
 from groupcheck.pipeline.schemas import EVENTS
 from groupcheck.pipeline.sources import place
@@ -72,10 +71,7 @@ class Runs:
 
 def _pieces(batches: Iterable[pa.RecordBatch]) -> Iterator[Piece]:
     for batch in batches:
-        history = batch.columns[:3]
-        differs = reduce(pc.or_, (pc.not_equal(each[1:], each[:-1]) for each in history))
-        starts = (end + 1 for end in pc.indices_nonzero(differs).to_pylist())
-        for start, end in pairwise((0, *starts, len(batch))):
+        for start, end in bounds(batch):
             yield _order(batch, start), batch.slice(start, end - start)
 
 

@@ -8,7 +8,7 @@ depends on elapsed time or on the last committed offset.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Final, NamedTuple
 
@@ -18,7 +18,7 @@ from groupcheck.properties.histories.checker import check_text
 from groupcheck.properties.histories.events import Event, recording_lines
 from groupcheck.properties.sequence import MalformedTraceError, dump
 
-Runs = list[list[Event]]  # a single event, or a run of known pairs
+Runs = list[Sequence[Event]]  # a single event, or a run of known pairs
 LAST_MS: Final = 60_000  # of a run that are restored first: longer than most sessions
 ALL_MS: Final = 2**62
 MOST_TRIES: Final = 20

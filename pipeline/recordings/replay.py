@@ -7,17 +7,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from groupcheck.model.bodies import encode_record
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.vocabulary import Request
+from groupcheck.pipeline.event_columns import Events
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, rule_rows
 from groupcheck.pipeline.recordings.minimised import Minimised, Runs, complete, minimised
 from groupcheck.pipeline.recordings.observed import Observed
-from groupcheck.pipeline.recordings.steady_state import Pair, SteadyState, pair_at
+from groupcheck.pipeline.recordings.steady_state import SteadyState
 from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.checker import Exchange, GroupChecker, Observer
@@ -50,12 +51,12 @@ class Replay(HistoryReplay, Observer):
             self.checker.take(event)
             self._note_finding()
 
-    def run(self, events: list[Event]) -> None:
+    def run(self, events: Events) -> None:
         """Check events, which are all of this history."""
         at = 0
         while at < len(events) and not self.checker.decided:
-            found = pair_at(events, at)
-            if found is None:
+            pair = events.pairs[at]
+            if pair is None:
                 self.take(events[at])
                 at += 1
                 continue
@@ -63,14 +64,14 @@ class Replay(HistoryReplay, Observer):
             if end == at and not self.checker.decided:
                 self.take(events[at])
                 self.take(events[at + 1])
-                self._learn(found[0])
+                self._learn(pair, events[at])
                 end += 2
             at = end
         if at < len(events):
             self.events += len(events) - at
             self.last_ms = events[-1].at_ms
 
-    def _run_steadily(self, events: list[Event], start: int) -> int:
+    def _run_steadily(self, events: Events, start: int) -> int:
         """Take known pairs; returns the event at which they end."""
         steady, checker = self._steady, self.checker
         oracle = checker.checker.run.oracle
@@ -84,10 +85,11 @@ class Replay(HistoryReplay, Observer):
             checker.steps += (end - start) // 2 + steady.passed - passed
             self.last_ms = checker.now_ms = steady.now_ms
             self.events += end - start
-            self._record(events[start:end])
+            taken = events[start:end]
+            self._record(taken, sum(map(len, taken.body)))
         return end
 
-    def _learn(self, pair: Pair) -> None:
+    def _learn(self, pair: str, request: Event) -> None:
         """Add a pair that the oracle has checked to the known pairs, if its effect allows it."""
         checker = self.checker.checker
         if self.checker.decided or not self._is_idle() or not checker.checked:
@@ -95,7 +97,7 @@ class Replay(HistoryReplay, Observer):
         given, oracle = checker.run.exchanges[-1].given, checker.run.oracle
         entered = self._steady.enter(oracle.states, len(oracle.names), self.checker.now_ms)
         if entered and isinstance(given, Request):
-            self._steady.learn(pair, given, oracle.kept)
+            self._steady.learn(pair, given, str(request.body), oracle.kept)
 
     def _is_idle(self) -> bool:
         idle = self.checker.is_idle()
@@ -111,7 +113,7 @@ class Replay(HistoryReplay, Observer):
     def on_event(self, event: Event) -> None:
         """Keep the event for the recording of a finding."""
         if event.kind != "open":
-            self._record([event])
+            self._record([event], len(event.body or ""))
 
     def on_responses(self, exchange: Exchange) -> None:
         """Count commits, which do not depend on the state of the group."""
@@ -198,11 +200,11 @@ class Replay(HistoryReplay, Observer):
             header["groups"] = [self.key[0]]
         return json.dumps(header)
 
-    def _record(self, events: list[Event]) -> None:
+    def _record(self, events: Sequence[Event], characters: int) -> None:
         """Keep events for the recording of a finding, up to `MOST_RECORDED` characters."""
         if self._runs is not None:
             self._runs.append(events)
-            self._characters += sum(len(event.body or "") + OVERHEAD for event in events)
+            self._characters += characters + OVERHEAD * len(events)
             if self._characters > MOST_RECORDED:
                 self._runs = None
 

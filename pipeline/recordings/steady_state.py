@@ -19,8 +19,9 @@ tests/pipeline/test_steady_state.py compares it with the oracle, event by event.
 
 from __future__ import annotations
 
+from itertools import count
 from operator import itemgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.state import (
@@ -35,48 +36,15 @@ from groupcheck.model.classic.state import (
 from groupcheck.model.classic.step import Outcome, Profile
 from groupcheck.model.classic.transition import successors
 from groupcheck.model.vocabulary import OffsetCommitRequest, Request
+from groupcheck.pipeline.event_columns import Events
 from groupcheck.pipeline.history_replay import add_commit
 from groupcheck.pipeline.recordings.observed import Observed
 from groupcheck.pipeline.transitions import Transition, state_name, transition_of
 from groupcheck.properties.histories.bodies import COMMIT, OFFSET, request_body
-from groupcheck.properties.histories.events import Event
 
 MARK: Final = 2**52  # longer than any timer in ms, and greater than any committed offset
 NEVER: Final = 2**62
 MOST_KNOWN: Final = 10_000  # pairs of one group
-# The requests of members in the steady state. No rule about them reads the client or the committed
-# offset.
-STEADY: Final = ("Heartbeat", COMMIT)
-
-
-class Pair(NamedTuple):
-    """The content of a request and its response; `template` is the request without the offsets."""
-
-    api: str
-    version: int
-    template: tuple[str, ...]
-    answer: str
-
-
-def pair_at(events: list[Event], at: int) -> tuple[Pair, list[int]] | None:
-    """The pair that begins at an event, and the offsets that it commits.
-
-    The response has the time of the request, and is the next event; the event after it is not a
-    response, which is unknown of the last pair of a batch.
-    """
-    if at + 2 >= len(events):
-        return None
-    request, answer = events[at], events[at + 1]
-    if request.kind != "request" or request.api not in STEADY or answer.kind != "response":
-        return None
-    same = request.request_id == answer.request_id and request.at_ms == answer.at_ms
-    if not same or events[at + 2].kind == "response":
-        return None
-    if request.body is None or answer.body is None or request.api_version is None:
-        return None
-    split = OFFSET.split(request.body) if request.api == COMMIT else [request.body]
-    pair = Pair(request.api, request.api_version, tuple(split[::2]), answer.body)
-    return pair, [int(offset) for offset in split[1::2]]
 
 
 class Known:
@@ -106,7 +74,7 @@ class SteadyState:
         self._observed = observed
         self._marked: Coordinator | None = None
         self._names = 0  # the number of known member ids
-        self._known: dict[Pair, Known] = {}
+        self._known: dict[str | None, Known] = {}  # by content, as in `Events`
         self._base: Coordinator | None = None  # the state at `enter`; None outside of the fast path
         self._began_ms = self.now_ms = self._due_ms = self._fixed_ms = 0
         self._deadlines: list[int] = []  # of the members' timers; the last is of no member
@@ -137,15 +105,12 @@ class SteadyState:
         self._base, self._began_ms, self.now_ms, self._due_ms = state, now_ms, now_ms, 0
         return True
 
-    def run(self, events: list[Event], start: int) -> int:
+    def run(self, events: Events, start: int) -> int:
         """Check events while their pairs are known; returns the index of the first other event."""
         deadlines, now_ms, due_ms, passed = self._deadlines, self.now_ms, self._due_ms, 0
-        at = start
-        while (found := pair_at(events, at)) is not None:
-            known = self._known.get(found[0])
-            if known is None:
-                break
-            then_ms = events[at].at_ms
+        at, end, pairs, times_ms = start, len(events), events.pairs, events.at_ms
+        while at < end and (known := self._known.get(pairs[at])) is not None:
+            then_ms = times_ms[at]
             if then_ms > now_ms:
                 if then_ms >= due_ms:
                     due_ms = self._next_due(then_ms)
@@ -156,7 +121,7 @@ class SteadyState:
             deadlines[known.member] = then_ms + known.left_ms
             known.times += 1
             if known.commits:
-                self._commit(known, found[1], then_ms)
+                self._commit(known, OFFSET.findall(events.body[at]), then_ms)
             at += 2
         self.now_ms, self._due_ms = now_ms, due_ms
         self.passed += passed
@@ -167,9 +132,9 @@ class SteadyState:
         left_ms = min((known.left_ms for known in self._known.values()), default=NEVER)
         return min(self._fixed_ms, then_ms + left_ms, *self._deadlines[:-1])
 
-    def _commit(self, known: Known, offsets: list[int], at_ms: int) -> None:
+    def _commit(self, known: Known, offsets: list[tuple[str, str]], at_ms: int) -> None:
         for row, partition, offset, index in known.commits:
-            committed = offsets[index]
+            committed = int(offsets[index][0])
             add_commit(row, committed, at_ms)
             self._offsets[partition] = (offset, committed, at_ms)
 
@@ -207,12 +172,20 @@ class SteadyState:
             self._observed.passed(state, self.passed, self.now_ms - self._began_ms)
             self.passed = 0
 
-    def learn(self, pair: Pair, given: Request, kept: list[Outcome]) -> None:
-        """Add a pair that the oracle accepts, with those outcomes, in the current state."""
+    def learn(self, pair: str, given: Request, body: str, kept: list[Outcome]) -> None:
+        """Add a pair that the oracle accepts in the current state.
+
+        Args:
+            pair: its content.
+            given: its request.
+            body: the JSON of that request.
+            kept: the outcomes that the oracle accepts.
+
+        """
         marked = self._marked
         if marked is None or marked.group is None or len(kept) != 1:
             return
-        marked_request = _with_marks(given, pair)
+        marked_request = _with_marks(given, body)
         if marked_request is None:
             return
         outcomes = self._outcomes(marked, marked_request)
@@ -305,22 +278,20 @@ def _other_timers_ms(group: Group) -> list[int]:
     return left
 
 
-def _with_marks(given: Request, pair: Pair) -> Request | None:
-    """The request with marks as offsets; None if the body has other text of that form."""
-    body = given.body
-    if not isinstance(body, OffsetCommitRequest):
+def _with_marks(given: Request, body: str) -> Request | None:
+    """The request with marks as offsets; None if its JSON has other text of that form."""
+    commit = given.body
+    if not isinstance(commit, OffsetCommitRequest):
         return given
-    api, version, template, _ = pair
-    texts = [template[0]]
-    for n, rest in enumerate(template[1:]):
-        texts += f'"committedOffset":{MARK + n}', rest
-    marked = request_body(api, version, "".join(texts))
+    marks = count(MARK)
+    text = OFFSET.sub(lambda found: f'"committedOffset":{next(marks)}{found[2]}', body)
+    marked = request_body(COMMIT, given.api_version, text)
     if not isinstance(marked, OffsetCommitRequest):
         return None
     offsets = [p.committed_offset for topic in marked.topics for p in topic.partitions]
-    if offsets != [MARK + n for n in range(len(template) - 1)]:
+    if offsets != list(range(MARK, next(marks))):
         return None
-    return given._replace(body=body._replace(topics=marked.topics))
+    return given._replace(body=commit._replace(topics=marked.topics))
 
 
 def _since(offset: Offset, committed: int, at_ms: int, began_ms: int) -> Offset:

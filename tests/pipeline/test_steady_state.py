@@ -21,6 +21,7 @@ from groupcheck.model.vocabulary import (  # noqa: E402
     OffsetCommitRequestPartition,
     OffsetCommitRequestTopic,
 )
+from groupcheck.pipeline.event_columns import Events  # noqa: E402
 from groupcheck.pipeline.recordings.steady_state import SteadyState  # noqa: E402
 from groupcheck.properties.histories.events import Event  # noqa: E402
 from support.production import VERSIONS, Happened, Production  # noqa: E402
@@ -135,7 +136,7 @@ def test_the_fast_path_checks_most_events_of_a_group_in_production(
     done: list[int] = []
     run = SteadyState.run
 
-    def counted(self: SteadyState, events: list[Event], start: int) -> int:
+    def counted(self: SteadyState, events: Events, start: int) -> int:
         end = run(self, events, start)
         done.append(end - start)
         return end

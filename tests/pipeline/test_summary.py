@@ -24,6 +24,7 @@ from groupcheck.pipeline.kernels import replayed  # noqa: E402
 from groupcheck.pipeline.readers import rows_of_recording  # noqa: E402
 from groupcheck.pipeline.sources import lines  # noqa: E402
 from groupcheck.pipeline.summary import added  # noqa: E402
+from support.replayed import batch  # noqa: E402
 
 GROUPS = 12
 
@@ -40,7 +41,7 @@ def groups() -> list[list[Event]]:
 
 
 def sums(partition: list[list[Event]]) -> bytes:
-    (last,) = (row for table, row in replayed(partition) if table == "summary")
+    (last,) = (row for table, row in replayed(map(batch, partition)) if table == "summary")
     pickled: bytes = last["pickled"]
     return pickled
 

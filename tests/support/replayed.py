@@ -6,9 +6,13 @@ import json
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
+import pyarrow as pa
+
+from groupcheck.pipeline.event_columns import histories
 from groupcheck.pipeline.history_replay import HistoryReplay
 from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.recordings.replay import Replay, finding_row
+from groupcheck.pipeline.schemas import EVENTS, columns_of
 from groupcheck.properties.histories.checker import check_text
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.sequence import dump
@@ -83,8 +87,14 @@ def at_once(events: list[Event], size: int = 1_000) -> Replay:
     """The replay with the fast path."""
     replay = Replay(events[0])
     for start in range(0, len(events), size):
-        replay.run(events[start : start + size])
+        for each in histories(batch(events[start : start + size])):
+            replay.run(each)
     return replay
+
+
+def batch(events: list[Event]) -> pa.RecordBatch:
+    """Events as `ingest` writes them."""
+    return pa.record_batch(columns_of(events, EVENTS), EVENTS)
 
 
 def all_rows(replay: Replay) -> Rows:
