@@ -114,11 +114,6 @@ def event_batches(file: str) -> Iterator[pa.RecordBatch]:
         yield from parquet.iter_batches(ROWS_READ, columns=EVENTS.names, use_threads=False)
 
 
-def rows_in(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
-    """The rows of a batch."""
-    return zip(*map(pa.Array.to_pylist, batch.columns), strict=True)
-
-
 def _numbered(files: list[T], numbers: Iterable[pa.RecordBatch]) -> Iterator[T]:
     return (files[number] for batch in numbers for number in batch.column(0).to_pylist())
 

@@ -11,13 +11,13 @@ import json
 from collections.abc import Iterable, Iterator
 from itertools import chain, groupby
 from operator import attrgetter, itemgetter
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from groupcheck.pipeline.history_replay import Rows
-from groupcheck.pipeline.kernels import TransitionCounts, batches, begun, event_batches, rows_in
+from groupcheck.pipeline.kernels import TransitionCounts, batches, begun, event_batches
 from groupcheck.pipeline.offsets_topic.topic import by_partition, partition_reader, rows_of_records
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.schemas import EVENTS, FOLLOWED, QUARANTINE, one_of
@@ -177,7 +177,7 @@ def follow(settings: BatchSettings, events: Iterable[pa.RecordBatch]) -> Iterato
 
 
 def _followed(settings: BatchSettings, arriving: Iterable[pa.RecordBatch]) -> Rows:
-    rows = chain.from_iterable(map(rows_in, arriving))
+    rows = chain.from_iterable(map(_rows, arriving))
     for number, of_bucket in groupby(rows, key=itemgetter(0)):
         bucket = Bucket(settings, number)
         events = (Event._make(row[1:]) for row in of_bucket if row[1] is not None)
@@ -224,4 +224,8 @@ def _has_events(path: str) -> bool:
 
 def _events(path: str) -> Read:
     for batch in event_batches(path):
-        yield from (("event", Event._make(row)) for row in rows_in(batch))
+        yield from (("event", Event._make(row)) for row in _rows(batch))
+
+
+def _rows(batch: pa.RecordBatch) -> Iterator[tuple[Any, ...]]:
+    return zip(*map(pa.Array.to_pylist, batch.columns), strict=True)
