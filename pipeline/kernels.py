@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from groupcheck.pipeline.errors import PipelineError
+from groupcheck.pipeline.errors import PipelineError, first_line
 from groupcheck.pipeline.event_columns import histories
 from groupcheck.pipeline.history_replay import HistoryReplay, Rows
 from groupcheck.pipeline.logs.files import LogSource
@@ -107,11 +107,24 @@ def replay_files(
 
 
 def event_batches(file: str) -> Iterator[pa.RecordBatch]:
-    """A file of events as Arrow batches, a few at a time in memory."""
+    """A file of events as Arrow batches, a few at a time in memory.
+
+    Another program may have written it again, with other types of text and numbers.
+
+    Raises:
+        PipelineError: it lacks a column, or a column has other values.
+        pa.ArrowException: it is no Parquet.
+    """
     system, path = place(file)
     with system.open_input_file(path) as opened:
         parquet = pq.ParquetFile(opened)
-        yield from parquet.iter_batches(ROWS_READ, columns=EVENTS.names, use_threads=False)
+        for batch in parquet.iter_batches(ROWS_READ, columns=EVENTS.names, use_threads=False):
+            try:
+                events = batch.select(EVENTS.names).cast(EVENTS)
+            except (KeyError, ValueError, pa.ArrowException) as error:
+                msg = f"cannot read {file}: {first_line(error)}"
+                raise PipelineError(msg) from error
+            yield events
 
 
 def _numbered(files: list[T], numbers: Iterable[pa.RecordBatch]) -> Iterator[T]:

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from support.needs import needs_packages
 
 needs_packages("pandas", "pyarrow", "pyspark")
 
+import pyarrow as pa  # noqa: E402
 import pyarrow.parquet as pq  # noqa: E402
 
 from groupcheck.cli import spark as cli_spark  # noqa: E402
@@ -133,6 +135,60 @@ def test_each_wrong_event_is_a_finding_and_no_other(run: Run) -> None:
     counts = Counter(row.verdict for row in run.rows("verdicts"))
     # One group is undecided: the recording ends in the middle of a response.
     assert counts == {"accepted": GROUPS - VIOLATIONS - 1, "rejected": VIOLATIONS, "undecided": 1}
+
+
+@pytest.fixture
+def ingested(run: Run, tmp_path: Path) -> Path:
+    """The folder of ingest for the recordings."""
+    folder = tmp_path / "ingested"
+    assert main(["ingest", str(run.sources), "--out", str(folder)]) == 0
+    return folder
+
+
+def rewrite(folder: Path, change: Callable[[pa.Table], pa.Table]) -> None:
+    """Write the events of a folder again."""
+    for path in (folder / "events").glob("*.parquet"):
+        pq.write_table(change(pq.read_table(path)), path)
+
+
+@pytest.mark.parametrize("type_", [pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+def test_another_program_may_write_the_events_with_its_types_of_text(
+    type_: pa.DataType, run: Run, ingested: Path, tmp_path: Path
+) -> None:
+    def with_type(events: pa.Table) -> pa.Table:
+        schema = [f.with_type(type_) if f.type == pa.string() else f for f in events.schema]
+        return events.cast(pa.schema(schema))
+
+    rewrite(ingested, with_type)
+    assert main(["check", str(ingested), "--report", str(tmp_path / "report")]) == 1
+    found = {(row.group_id, row.line) for row in rows_of(tmp_path / "report", "findings")}
+    assert found == {(group, line) for group, (_, line) in run.made.violations.items()}
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda events: events.drop_columns(["at_ms"]), "at_ms"),
+        (lambda events: with_times(events, pa.nulls(len(events), pa.int64())), "at_ms.* null"),
+        (lambda events: with_times(events, pa.array(["noon"] * len(events))), "'noon'"),
+    ],
+)
+def test_events_without_a_column_or_with_wrong_values_are_one_line(
+    change: Callable[[pa.Table], pa.Table],
+    reason: str,
+    ingested: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    rewrite(ingested, change)
+    assert main(["check", str(ingested)]) == 2
+    assert re.fullmatch(
+        rf"groupcheck: cannot read file://.*: .*{reason}.*\n", capsys.readouterr().err
+    )
+
+
+def with_times(events: pa.Table, times: pa.Array) -> pa.Table:
+    """Events with another column `at_ms`."""
+    return events.set_column(events.schema.get_field_index("at_ms"), "at_ms", times)
 
 
 def test_the_verdicts_are_those_of_replay(run: Run) -> None:
