@@ -165,20 +165,22 @@ def _copy(table: Path, into: Path, copies: int) -> None:
     """Write a table that has each group of another table several times, under other names."""
     shutil.copytree(table, into, ignore=shutil.ignore_patterns("part-*"))
     with Pool() as pool:
-        each = product((table / "events").iterdir(), (into / "events",), range(copies))
+        each = product((table / "events").iterdir(), (into / "events",), (copies,))
         pool.starmap(_copy_file, each, chunksize=1)
 
 
-def _copy_file(file: Path, into: Path, number: int) -> None:
+def _copy_file(file: Path, into: Path, copies: int) -> None:
     events = pq.read_table(file)
-    renamed = {
-        "group_id": pc.binary_join_element_wise(str(number), events["group_id"], "-"),
-        "body": pc.replace_substring_regex(events["body"], NAMED, rf'"{number}-\1"'),
-    }
-    for name, column in renamed.items():
-        field = events.schema.get_field_index(name)
-        events = events.set_column(field, events.schema.field(name), column)
-    pq.write_table(events, into / f"{number}-{file.name}", compression="zstd")
+    for number in range(copies):
+        renamed = {
+            "group_id": pc.binary_join_element_wise(str(number), events["group_id"], "-"),
+            "body": pc.replace_substring_regex(events["body"], NAMED, rf'"{number}-\1"'),
+        }
+        copied = events
+        for name, column in renamed.items():
+            field = events.schema.get_field_index(name)
+            copied = copied.set_column(field, events.schema.field(name), column)
+        pq.write_table(copied, into / f"{number}-{file.name}", compression="zstd")
 
 
 def _violations_of_copies(made: Made, copies: int) -> dict[str, tuple[str, int]]:

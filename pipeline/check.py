@@ -13,7 +13,6 @@ import pyarrow as pa
 
 from groupcheck.model.engine.exploration import without_collector
 from groupcheck.pipeline import schemas
-from groupcheck.pipeline.errors import naming_errors
 from groupcheck.pipeline.history_replay import FindingRow
 from groupcheck.pipeline.in_process import by_table, read
 from groupcheck.pipeline.inputs import Counts, is_ingested, stored
@@ -160,14 +159,8 @@ def in_process(asked: Request, output: Output | None) -> Sums:
 def _partitions(asked: Request, output: Output | None) -> tuple[Iterable[Batches], Counts | None]:
     """Partitions of events in batches, each sorted; the counts of the files, if any were read."""
     if is_ingested(asked.sources):
-        return map(_read, stored(asked.sources[0])), None
+        return map(event_batches, stored(asked.sources[0])), None
     tables, counts = read(asked.sources, asked.time_zone)
     if output is not None:
         output.write("quarantine", tables["quarantined"], schemas.QUARANTINE)
-    columns = schemas.columns_of(tables["event"], schemas.EVENTS)
-    return [[pa.record_batch(columns, schemas.EVENTS)]], counts
-
-
-def _read(file: str) -> Batches:
-    with naming_errors(f"read {file}"):
-        yield from event_batches(file)
+    return [[schemas.batch_of(tables["event"], schemas.EVENTS)]], counts

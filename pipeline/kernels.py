@@ -17,7 +17,7 @@ from typing import Any, Final, TypeVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from groupcheck.pipeline.errors import PipelineError, first_line
+from groupcheck.pipeline.errors import PipelineError, naming_errors
 from groupcheck.pipeline.event_columns import histories
 from groupcheck.pipeline.history_replay import HistoryReplay, Rows
 from groupcheck.pipeline.logs.files import LogSource
@@ -28,7 +28,7 @@ from groupcheck.pipeline.offsets_topic.topic import topic_rows
 from groupcheck.pipeline.readers import rows_of
 from groupcheck.pipeline.recordings.partial import PartialReplay
 from groupcheck.pipeline.recordings.replay import Replay
-from groupcheck.pipeline.schemas import CHECKED, EVENTS, INGESTED, READ, columns_of
+from groupcheck.pipeline.schemas import CHECKED, EVENTS, INGESTED, READ, batch_of, columns_of
 from groupcheck.pipeline.sorted_events import Runs, write_sorted
 from groupcheck.pipeline.sources import Read, place
 from groupcheck.pipeline.summary import with_summary
@@ -87,7 +87,7 @@ def ingested(rows: Read, path: str) -> Iterator[pa.RecordBatch]:
     runs = Runs()
     for name, gathered in _gathered(rows):
         if name == "event":
-            runs.add(pa.record_batch(columns_of(gathered, EVENTS), EVENTS))
+            runs.add(batch_of(gathered, EVENTS))
         else:
             yield _of_table(name, gathered, INGESTED)
     groups = (("group", {"group_id": each}) for each in write_sorted(runs, path))
@@ -112,18 +112,16 @@ def event_batches(file: str) -> Iterator[pa.RecordBatch]:
     Another program may have written it again, with other types of text and numbers.
 
     Raises:
-        PipelineError: it lacks a column, or a column has other values.
-        pa.ArrowException: it is no Parquet.
+        PipelineError: it cannot be read, lacks a column, or a column has other values.
     """
     system, path = place(file)
-    with system.open_input_file(path) as opened:
+    with naming_errors(f"read {file}"), system.open_input_file(path) as opened:
         parquet = pq.ParquetFile(opened)
         for batch in parquet.iter_batches(ROWS_READ, columns=EVENTS.names, use_threads=False):
             try:
                 events = batch.select(EVENTS.names).cast(EVENTS)
-            except (KeyError, ValueError, pa.ArrowException) as error:
-                msg = f"cannot read {file}: {first_line(error)}"
-                raise PipelineError(msg) from error
+            except (KeyError, ValueError) as error:  # not all of them are Arrow's
+                raise pa.ArrowInvalid(str(error)) from error
             yield events
 
 

@@ -47,6 +47,11 @@ def columns_of(rows: Sequence[Any], fields: Iterable[pa.Field]) -> list[pa.Array
     return [pa.array(each, field.type) for each, field in zip(columns, fields, strict=True)]
 
 
+def batch_of(rows: Sequence[Any], schema: pa.Schema) -> pa.RecordBatch:
+    """Rows as a batch, as in `columns_of`."""
+    return pa.record_batch(columns_of(rows, schema), schema)
+
+
 def rows_of_table(rows: DataFrame, name: str) -> DataFrame:
     """The rows of one table among rows of `one_of`."""
     return rows.where(f"{name} is not null").select(f"{name}.*")

@@ -51,12 +51,9 @@ def test_histories_have_the_events_of_the_batch(events: list[Event], part: slice
 def pair(request: Event, answer: Event, after: Event) -> str | None:
     """The content of the pair that begins at `request`, None if none begins there."""
     same = attrgetter("history", "request_id", "at_ms")
-    kinds = request.kind == "request" and answer.kind == "response" != after.kind
-    if (
-        not kinds
-        or same(request) != same(answer)
-        or None in (request.request_id, request.body, answer.body)
-    ):
+    if request.kind != "request" or answer.kind != "response" or after.kind == "response":
+        return None
+    if same(request) != same(answer) or None in (request.request_id, request.body, answer.body):
         return None
     return f"Heartbeat\0{request.api_version}\0{request.body}\0{answer.body}"
 

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from typing import Any, NamedTuple
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groupcheck.pipeline.event_columns import histories
 from groupcheck.pipeline.history_replay import HistoryReplay
 from groupcheck.pipeline.kernels import begun
 from groupcheck.pipeline.recordings.replay import Replay, finding_row
-from groupcheck.pipeline.schemas import EVENTS, columns_of
+from groupcheck.pipeline.schemas import EVENTS, batch_of
 from groupcheck.properties.histories.checker import check_text
 from groupcheck.properties.histories.events import Event
 from groupcheck.properties.sequence import dump
 from support.production import BROKER, Happened
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 HEADER = {"trace": 1, "config": BROKER}
 Rows = list[tuple[str, str]]
@@ -94,7 +95,7 @@ def at_once(events: list[Event], size: int = 1_000) -> Replay:
 
 def batch(events: list[Event]) -> pa.RecordBatch:
     """Events as `ingest` writes them."""
-    return pa.record_batch(columns_of(events, EVENTS), EVENTS)
+    return batch_of(events, EVENTS)
 
 
 def all_rows(replay: Replay) -> Rows:
