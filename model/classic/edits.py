@@ -33,6 +33,7 @@ from groupcheck.model.engine.edits import (
     Instead,
     InsteadOf,
     OnlyAnswer,
+    RequireGuard,
     SetBehaviour,
     Sometimes,
     UnknownPartError,
@@ -51,6 +52,7 @@ KINDS: Final[Mapping[str, type[Any]]] = MappingProxyType(
     {
         "drop-rule": DropRule,
         "drop-guard": DropGuard,
+        "require-guard": RequireGuard,
         "drop-effect": DropEffect,
         "exchange": Exchange,
         "from-version": FromVersion,

@@ -54,6 +54,34 @@ class AddGuard(NamedTuple):
         )
 
 
+class RequireGuard(NamedTuple):
+    """The rule holds only if a guard of the version does, too; or only if that one does not.
+
+    Args:
+        rule: the rule.
+        guard: the words of the guard, which is one of another rule.
+        holds: whether the guard has to hold.
+    """
+
+    rule: str
+    guard: str
+    holds: bool
+
+    def __str__(self) -> str:
+        if self.holds:
+            return f"`{self.rule}` also required that {self.guard}"
+        return f"`{self.rule}` did not apply if {self.guard}"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        guard = guard_of(version, self.guard)
+
+        def holds(step: object, subject: object) -> bool:
+            return guard.holds(step, subject) is self.holds
+
+        return AddGuard(self.rule, Guard(str(self), holds))(version)
+
+
 class DropEffect(NamedTuple):
     """The rule, or the procedure, does not have this effect."""
 
@@ -129,7 +157,8 @@ class OnlyAnswer(NamedTuple):
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
         table_of(version, self.like)
-        guard, like = self._guard(version), version.rules[self.like]
+        guard = guard_of(version, self.when) if self.when else None
+        like = version.rules[self.like]
 
         def replaced(own: VersionRule) -> VersionRule:
             def apply(step: object, subject: object) -> None:
@@ -140,14 +169,6 @@ class OnlyAnswer(NamedTuple):
             return own._replace(effects=(Effect(str(self), apply),))
 
         return ChangeAnswer(self.rule, self.fields)(_changed(version, self.rule, replaced))
-
-    def _guard(self, version: Version) -> Guard | None:
-        every = (guard for rule in version.rules.values() for guard in rule.guards)
-        found = next((guard for guard in every if guard.words == self.when), None)
-        if self.when and found is None:
-            msg = f"{version.name} has no guard {self.when!r}"
-            raise UnknownPartError(msg)
-        return found
 
 
 class FromVersion(NamedTuple):
@@ -440,6 +461,7 @@ Edit = (
     | AddRule
     | DropGuard
     | AddGuard
+    | RequireGuard
     | DropEffect
     | ReplaceEffects
     | FromVersion
@@ -517,6 +539,20 @@ def table_of(version: Version, rule: str) -> str:
             return name
     msg = f"{version.name} has no rule {rule}"
     raise UnknownPartError(msg)
+
+
+def guard_of(version: Version, words: str) -> Guard:
+    """The guard of a version with these words.
+
+    Raises:
+        UnknownPartError: the version has no such guard.
+    """
+    every = (guard for rule in version.rules.values() for guard in rule.guards)
+    found = next((guard for guard in every if guard.words == words), None)
+    if found is None:
+        msg = f"{version.name} has no guard {words!r}"
+        raise UnknownPartError(msg)
+    return found
 
 
 def always(edit: Edit) -> Edit:

@@ -22,6 +22,7 @@ from groupcheck.model.engine.edits import (
     Instead,
     InsteadOf,
     OnlyAnswer,
+    RequireGuard,
     about,
 )
 from groupcheck.model.engine.rules import Version, VersionRule
@@ -41,6 +42,7 @@ class Stage(IntEnum):
     CERTAIN = auto()  # other fields of the answer
     NEAR = auto()  # of the other rules of their tables
     FAR = auto()  # of all other rules that the test tries
+    GUARDED = auto()  # another guard of the rules
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
     VAGUE = auto()  # fields of the answer that may have any value
@@ -72,6 +74,8 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
         case Stage.FAR:
             far = {"", *ObservedTest.of(finding).tried(model)} - beside - applied
             found = (each for each in edits if about(each) in far)
+        case Stage.GUARDED:
+            found = _guarded(applied & beside, _beside(finding, model.version))
         case Stage.INSTEAD:
             kafka = EVERY_PROFILE[model.name].version
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
@@ -80,6 +84,15 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)
+
+
+def _guarded(applied: set[str], beside: Sequence[VersionRule]) -> Iterator[RequireGuard]:
+    """For each of the rules, that it also requires a guard of the other rules, or its contrary."""
+    words = dict.fromkeys(guard.words for rule in beside for guard in rule.guards)
+    for rule in (each for each in beside if each.id in applied):
+        others = words.keys() - {guard.words for guard in rule.guards}
+        for guard, holds in product((each for each in words if each in others), (False, True)):
+            yield RequireGuard(rule.id, guard, holds)
 
 
 def _exchanged(applied: set[str], version: Version) -> Iterator[Exchange]:

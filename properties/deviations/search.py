@@ -26,6 +26,7 @@ from groupcheck.model.engine.edits import (
     FromVersion,
     Instead,
     OnlyAnswer,
+    RequireGuard,
     Sometimes,
     UnknownPartError,
     about,
@@ -48,7 +49,15 @@ from groupcheck.properties.sequence import Sequence
 SEVERAL: Final = 3  # tests that one edit has to explain before other edits are tried
 MOST_TOGETHER: Final = 12  # tests, the shortest, of which it has to explain several
 MOST_PAIRED: Final = 24  # the edits that are tried in pairs
-MAY_BE_WIDE: Final = (DropRule, DropGuard, Exchange, FromVersion, Instead, OnlyAnswer)
+MAY_BE_WIDE: Final = (
+    DropRule,
+    DropGuard,
+    RequireGuard,
+    Exchange,
+    FromVersion,
+    Instead,
+    OnlyAnswer,
+)
 MOST_LOST: Final = 2  # other rules; an edit that makes more of them unreachable is wide
 
 Deviations = tuple[Edit, ...]
@@ -333,7 +342,9 @@ class Search:
                 wide = not alone and self._is_wide(self.adopted, edit, covered)
                 if wide and stage < Stage.PAIRS:
                     continue
-                others = self._of(finding, Stage.OWN, Stage.NEAR, Stage.CERTAIN, Stage.VAGUE)
+                others = self._of(
+                    finding, Stage.OWN, Stage.NEAR, Stage.GUARDED, Stage.CERTAIN, Stage.VAGUE
+                )
                 self._alternatives[str(edit)] = [*found, *others]
                 return (*self.adopted, edit)
         return None

@@ -28,6 +28,7 @@ from groupcheck.model.engine.edits import (
     Exchange,
     FromVersion,
     ReplaceEffects,
+    RequireGuard,
     SetBehaviour,
     UnknownPartError,
     edited,
@@ -153,6 +154,7 @@ def test_a_profile_with_an_edit_has_the_edited_rules() -> None:
         AddRule(ADDED, "no/rule"),
         DropGuard("no/rule", "never"),
         AddGuard("no/rule", NEVER),
+        RequireGuard("no/rule", "the group is Stable", holds=True),
         DropEffect("no/rule", "do nothing"),
         ReplaceEffects("no/rule", (NOTHING,)),
         Alone("no/rule", ("Heartbeat",)),
@@ -185,6 +187,7 @@ def test_an_edit_of_an_unknown_rule_raises_one_line_that_names_it(edit: Edit) ->
                 "with UNKNOWN_MEMBER_ID (KAFKA-7610); remove the member and its group.instance.id"
             ),
         ),
+        (RequireGuard("heartbeat/alive", "never", holds=True), "2.7 has no guard 'never'"),
         (FromVersion("heartbeat/completing", NEWEST), "4.1 has no rule heartbeat/completing"),
         (SetBehaviour("answers-never", holds=True), "there is no behaviour 'answers-never'"),
         (FromVersion("leave/batch", NEWEST), "4.1 has no rule leave/batch"),
@@ -210,6 +213,8 @@ def test_an_unknown_guard_or_effect_raises_one_line_that_lists_the_known_ones(
         (AddRule(ADDED, "a/rule"), "rule `added/rule` existed, tried before `a/rule`"),
         (DropGuard("a/rule", "it is so"), "`a/rule` did not require that it is so"),
         (AddGuard("a/rule", NEVER), "`a/rule` also required that never"),
+        (RequireGuard("a/rule", "it is so", holds=True), "`a/rule` also required that it is so"),
+        (RequireGuard("a/rule", "it is so", holds=False), "`a/rule` did not apply if it is so"),
         (DropEffect("a/rule", "do nothing"), "`a/rule` did not do nothing"),
         (
             ReplaceEffects("a/rule", (NOTHING, NOTHING)),

@@ -27,6 +27,7 @@ from groupcheck.model.engine.edits import (
     Instead,
     InsteadOf,
     OnlyAnswer,
+    RequireGuard,
     SetBehaviour,
     Sometimes,
 )
@@ -226,6 +227,15 @@ def test_a_value_of_an_answer_is_the_same_again_from_its_json(name: str, value: 
                 "fields": {"generation_id": {"value": 0, "instead of": -1}},
             },
         ),
+        (
+            RequireGuard("join/group-full", "the member id is pending", holds=False),
+            {
+                "edit": "require-guard",
+                "rule": "join/group-full",
+                "guard": "the member id is pending",
+                "holds": False,
+            },
+        ),
         (FirstNumber("generation", 2), {"edit": "first-number", "of": "generation", "number": 2}),
         (
             ChangeAnswer("heartbeat/alive", (("error_code", ErrorCode.NOT_COORDINATOR),)),
@@ -244,8 +254,8 @@ def test_the_json_of_an_edit_has_its_kind_and_its_parts_by_name(edit: Edit, data
 
 _WAITS = {"edit": "set-behaviour", "behaviour": "answers-are-deferred", "holds": True}
 _KINDS = (
-    "drop-rule, drop-guard, drop-effect, exchange, from-version, instead, only-answer, "
-    "change-answer, set-behaviour, sometimes, first-number"
+    "drop-rule, drop-guard, require-guard, drop-effect, exchange, from-version, instead, "
+    "only-answer, change-answer, set-behaviour, sometimes, first-number"
 )
 
 

@@ -16,13 +16,14 @@ from groupcheck.model.engine.edits import (
     FromVersion,
     InsteadOf,
     OnlyAnswer,
+    RequireGuard,
     SetBehaviour,
     Sometimes,
 )
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.search import KnownDeviation, Search
-from groupcheck.properties.explored import virtual
+from groupcheck.properties.explored import explored, virtual
 from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.ports.numbering import NumberedPort
 from groupcheck.properties.ports.port import Port
@@ -91,6 +92,18 @@ def test_a_port_that_rejects_a_request_in_one_state_has_one_cause_and_all_is_cov
         result = _verified(edit)
         assert _causes(result) == [str(edit)]
         assert result.covered_transitions == result.transitions
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_rule_that_does_not_apply_if_a_guard_of_another_rule_holds_is_one_cause(
+    seed: int,
+) -> None:
+    """With any seed."""
+    settings = Settings(NEW.name, examples=0, walks=500, seed=seed)
+    given = explored({"crowded": virtual(NEW, settings)["crowded"]})
+    result = Verification(source("KAFKA-9885"), settings, given=given).run()
+    expected = RequireGuard("join/group-full", "the member id is pending", holds=False)
+    assert _causes(result) == [str(expected)]
 
 
 def test_a_port_that_ends_each_join_phase_at_once_has_one_cause_and_all_is_covered() -> None:
