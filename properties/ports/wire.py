@@ -1,7 +1,9 @@
 """A coordinator behind Kafka's wire protocol, in real time; `codec` encodes the messages.
 
 A broker answers the requests of one connection in order, and a JoinGroup that waits for the
-rebalance blocks its connection: each request goes out on a connection with nothing in flight.
+rebalance blocks its connection: each request goes out on a connection with nothing in flight. If
+possible that is the connection on which the member has joined, as with a client: some brokers
+identify a member by its connection.
 """
 
 from __future__ import annotations
@@ -18,8 +20,11 @@ from typing import Final
 from groupcheck.model.classic.config import CLEANUP_INTERVAL
 from groupcheck.model.classic.instances.inputs import TOPIC
 from groupcheck.model.vocabulary import (
+    NO_MEMBER_ID,
     EndTxnRequest,
     EndTxnResponse,
+    JoinGroupResponse,
+    LeaveGroupRequest,
     Request,
     RequestBody,
     Response,
@@ -114,6 +119,7 @@ class WirePort:
         self._released = released
         self._reuses_connections = False
         self._connections: list[Connection[Request]] = []
+        self._of_members: dict[str, Connection[Request]] = {}
         self._selector: selectors.BaseSelector | None = None
         self._barrier = Barrier(lambda: self._client(*self._info.address))
         self._producers = Producers(self._client, self._interrupted)
@@ -185,7 +191,7 @@ class WirePort:
             message = codec.to_message(self._out(request.body), request.api_version)
         except codec.InexpressibleError as error:
             return Observation(unsupported=str(error))
-        self._free_connection().send(request, message, request.client_id)
+        self._free_connection(_member_id(request.body)).send(request, message, request.client_id)
         if request.request_id not in expected:
             self._barrier.wait()
         return self._observe([], expected)
@@ -223,6 +229,7 @@ class WirePort:
 
     def close(self) -> None:
         """End the test: close the connections that the next test cannot use."""
+        self._of_members.clear()
         self._producers.close()
         if not self._reuses_connections or self._selector is None:
             self._disconnect()
@@ -242,6 +249,7 @@ class WirePort:
         released()
 
     def _disconnect(self) -> None:
+        self._of_members.clear()
         for connection in self._connections:
             connection.close()
         self._connections.clear()
@@ -304,9 +312,12 @@ class WirePort:
         selector.register(connection.socket, selectors.EVENT_READ, connection)
         return connection
 
-    def _free_connection(self) -> Connection[Request]:
-        for connection in self._connections:
-            if not connection.in_flight:
+    def _free_connection(self, member_id: str) -> Connection[Request]:
+        """The member's connection, or if it has none or waits on it, one that is no member's."""
+        own = self._of_members.get(member_id)
+        others = (each for each in self._connections if each not in self._of_members.values())
+        for connection in (own, *others):
+            if connection is not None and not connection.in_flight:
                 return connection
         try:
             return self._connect(self._open_selector())
@@ -356,7 +367,10 @@ class WirePort:
             raise_if_interrupted(self._interrupted)
             for key, _ in selector.select(min(max(left_s, 0), WAKE_S)):
                 for request, answer in key.data.receive():
-                    responses.append(self._response(request, answer))
+                    response = self._response(request, answer)
+                    responses.append(response)
+                    if isinstance(response.body, JoinGroupResponse) and response.body.member_id:
+                        self._of_members[response.body.member_id] = key.data
                     if missing is not None:
                         missing.discard(request.request_id)
             if left_s <= 0:
@@ -377,6 +391,13 @@ class WirePort:
             producer = self._producers.begin(request.producer_id, request.group_id)
             request = request._replace(**producer.fields)
         return request
+
+
+def _member_id(body: RequestBody) -> str:
+    """The member that sends a request; the first one that leaves."""
+    if isinstance(body, LeaveGroupRequest):
+        return next((each.member_id for each in body.members), NO_MEMBER_ID)
+    return getattr(body, "member_id", NO_MEMBER_ID)
 
 
 def _url(host: str, port: int) -> str:

@@ -31,6 +31,7 @@ from support.wire_broker import APIS, Asked, Broker, Broker6, reply, serving
 
 HEARTBEAT = kafka.HeartbeatRequest("group", 1, "member")
 JOIN = kafka.JoinGroupRequest("group", 10_000)
+JOINED = {"error_code": 0, "generation_id": 1, "protocol_name": "", "leader": "", "members": []}
 
 
 @pytest.fixture
@@ -89,6 +90,32 @@ def test_request_after_a_waiting_one_uses_another_connection(
     for request_id in range(4, 10):
         assert len(heartbeat(port, request_id).responses) == 1
     assert len(port._connections) == 4
+
+
+def test_requests_of_a_member_go_over_the_connection_on_which_it_joined(
+    broker: Broker, port: WirePort
+) -> None:
+    """While it waits there, over one that is no member's."""
+    ids = iter(("a", "b"))
+
+    def answer(asked: Asked) -> bytes:
+        if "Join" not in asked.name:
+            return reply(asked, error_code=0)
+        return reply(asked, **JOINED, member_id=next(ids))
+
+    broker.answer = answer
+    senders = ("", "", "b", "a", "b", "nobody")
+    for request_id, member_id in enumerate(senders):
+        body = HEARTBEAT._replace(member_id=member_id) if member_id else JOIN
+        port.request(Request(request_id, 3, body), {request_id})
+    broker.answer = lambda _: b""
+    port.request(Request(7, 3, JOIN._replace(member_id="a")), ())
+    port.request(Request(8, 3, HEARTBEAT._replace(member_id="a")), ())
+    of_a, of_b, *others = broker.askers
+    assert others[:3] == [of_b, of_a, of_b]
+    assert others[4] is of_a
+    assert not {of_a, of_b} & {others[3], others[5]}
+    assert of_a is not of_b
 
 
 def test_advance_sleeps_and_collects_responses(broker: Broker, port: WirePort) -> None:
