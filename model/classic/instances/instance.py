@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import chain
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.exploring.canonical import CanonicalForm, canonical
 from groupcheck.model.classic.exploring.unreduced import UnreducedStates
 from groupcheck.model.classic.instances.inputs import (
+    NOBODY,
     Environment,
     Feature,
     action,
@@ -25,7 +27,7 @@ from groupcheck.model.classic.instances.inputs import (
 )
 from groupcheck.model.classic.rules.retention import READS_COMMIT_TIME
 from groupcheck.model.classic.rules.static_members import SKIPS_SINCE
-from groupcheck.model.classic.state import Advance, Coordinator, Group, Log
+from groupcheck.model.classic.state import Advance, Coordinator, Group, Log, Member, Pending
 from groupcheck.model.classic.step import Outcome, Profile
 from groupcheck.model.classic.storing.committed import ANSWERS_ARE_DEFERRED
 from groupcheck.model.classic.storing.records import LOADED_ARE_STATIC
@@ -153,9 +155,11 @@ class Instance(NamedTuple):
         """Whether a successor belongs to the state space: at most one append is held at a time.
 
         Versions that defer responses allow a second one. Members above the maximum, counting those
-        in the log, are excluded too.
+        in the log, are excluded too, and what only a model with deviations adds.
         """
         if state.log is not None and _count_ids(state) > self.members:
+            return False
+        if self.profile.edits and not _is_of_clients(state, self.members):
             return False
         most = 1 + ANSWERS_ARE_DEFERRED.holds_in(self.profile.version)
         return len(state.appends) <= (most if Feature.HELD_APPENDS in self.features else 0)
@@ -192,6 +196,16 @@ def _count_ids(state: Coordinator) -> int:
         return len(group.members) + len(group.pending)
     ids = {m.member_id for m in (*group.members, *recorded.members)}
     return len(ids) + len(group.pending)
+
+
+def _is_of_clients(state: Coordinator, most: int) -> bool:
+    """Whether a group has at most so many members, each with an id of its own that was issued.
+
+    Other members could be added without limit, and symmetry reduction could not rename them.
+    """
+    group = state.group or Group()
+    ids = [each.member_id for each in chain[Member | Pending](group.members, group.pending)]
+    return len(ids) <= most and NOBODY not in ids and len({*ids}) == len(ids)
 
 
 def virtual_time_instances(profile: Profile, members: int) -> dict[str, Instance]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 
 from groupcheck.model.classic.exploring.canonical import canonical
-from groupcheck.model.classic.instances.instance import virtual_time_instances
+from groupcheck.model.classic.instances.instance import Instance, virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.classic.transition import Input, successors
+from groupcheck.model.engine.edits import DropGuard
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.graph import StateGraph
 from groupcheck.model.engine.trace import trace_of
@@ -73,3 +74,18 @@ def test_each_step_of_a_path_is_an_allowed_step_from_the_state_before_it(
             assert outcome in successors(state, given, instance.profile, instance.config)
             state = outcome.coordinator
         assert reduced.canonical(state).node == reduced.nodes[node]
+
+
+@pytest.mark.parametrize("version", ["2.7", "4.1"])
+def test_a_model_that_adds_members_of_any_id_has_few_states_each_with_a_trace(version: str) -> None:
+    edit = DropGuard("join/pending-member", "the member id is pending")
+    instance = virtual_time_instances(PROFILES[version].edited(edit), 2)["metadata"]
+    space = explore(instance, most_states=len(explore(_unedited(instance)).nodes))
+    graph = StateGraph(space)
+    for node in range(1, len(space.nodes)):
+        state = trace_of(space, graph.path(node))[-1].outcome.coordinator
+        assert space.canonical(state).node == space.nodes[node]
+
+
+def _unedited(instance: Instance) -> Instance:
+    return instance._replace(profile=PROFILES[instance.profile.name])
