@@ -18,8 +18,9 @@ docs/kafka-versions.md.
 version), without the tests that show its bugs, and keeps at most 200 of them, in place of all that
 there were. After it, `confirmed.py --record --write` adds tests to those of four versions.
 
-`verify` verifies kfake, Mokapi and Tansu, ten minutes each, and writes docs/kfake.md,
-docs/mokapi.md and docs/tansu.md. The part of a page under "Checked in the source" stays.
+`verify` verifies kfake, librdkafka's mock broker, Mokapi and Tansu, at most ten minutes each, and
+writes the page of each in docs, such as docs/kfake.md. The part of a page under "Checked in the
+source" stays.
 """
 
 from __future__ import annotations

