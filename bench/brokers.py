@@ -53,6 +53,7 @@ from recorded_brokers import RECORDED, record, recording_of
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
+from groupcheck.numeric_options import PROFILE
 from groupcheck.properties.brokers.apache import RELEASES
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.long_runs.long_run import long_run
@@ -313,7 +314,7 @@ def verify(name: str) -> None:
     """Verify a broker that has a page of its own, and write the page."""
     source = port_source(name, tolerances=Tolerances(answer_ms=ANSWER_MS))
     try:
-        settings = Settings(source.profile or "", time_s=TIME_S)
+        settings = Settings(source.profile or PROFILE, time_s=TIME_S)
         result = result_record(Verification(source, settings).run())
     finally:
         source.stop()

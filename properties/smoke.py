@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final, Literal, NamedTuple
 
+from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.instances.inputs import (
     GROUP_ID,
     PRODUCER_ID,
@@ -53,13 +54,15 @@ from groupcheck.properties.ports.source import PortSource
 # Ports in virtual time need not wait for it; one that ignores the setting gets Kafka's default.
 BROKER: Final = {"group.initial.rebalance.delay.ms": 0}
 DELAY_MS: Final = 3_000
+SESSION_MS: Final = 30_000  # if the port's limits allow it
 STATIC_SINCE: Final = 3  # the version of Heartbeat
 NO_ANSWER: Final = "no answer"
 
 
 class Member(NamedTuple):
-    """The member, as the answers to its JoinGroup requests name it."""
+    """The member, as the answers to its JoinGroup requests name it, and its session timeout."""
 
+    session_ms: int
     member_id: str = ""
     generation_id: int = -1
 
@@ -69,7 +72,7 @@ class Member(NamedTuple):
 # (transaction marker), which may take seconds. Without JoinGroup, errors are expected.
 REQUESTS: Final[tuple[Callable[[Member], RequestBody], ...]] = (
     lambda m: JoinGroupRequest(
-        GROUP_ID, 30_000, 60_000, m.member_id, protocols=SUBSCRIBED_PROTOCOLS
+        GROUP_ID, m.session_ms, 60_000, m.member_id, protocols=SUBSCRIBED_PROTOCOLS
     ),
     lambda m: SyncGroupRequest(
         GROUP_ID,
@@ -167,7 +170,9 @@ class _Test:
         self._broker = broker
         self._port = port
         self._profile = profile
-        self._member = Member()
+        limits = Config.of(broker)
+        least, most = limits.group_min_session_timeout_ms, limits.group_max_session_timeout_ms
+        self._member = Member(min(max(SESSION_MS, least), most))
         self._sent = 0
         self._joins = True  # until it is known that the port has no JoinGroup
         self._not_sent = {"EndTxn"} if port.real_time else set[str]()
@@ -248,7 +253,9 @@ class _Test:
         """Learn the member's id and generation; whether it is an answer to a JoinGroup."""
         if not isinstance(response, JoinGroupResponse):
             return False
-        self._member = Member(response.member_id, response.generation_id)
+        self._member = self._member._replace(
+            member_id=response.member_id, generation_id=response.generation_id
+        )
         return True
 
 

@@ -11,8 +11,10 @@ from typing import Any, Final
 
 import pytest
 
+from groupcheck.implementation.core.config import Config
 from groupcheck.properties.smoke import ranges
 from support.needs import needs
+from support.wire_broker import CoordinatorBroker, serving
 
 SMALL: Final = "python:support.small_ports"
 TOY: Final = Path(__file__).parent.parent / "properties" / "ports" / "toy_coordinator.js"
@@ -60,6 +62,15 @@ def test_a_port_without_some_apis_and_faults_is_connected_in_less_than_5_s(
     assert "supports   faults: holdAppends, releaseAppends\n" in out
     assert "supports   inner state: not reported\n" in out
     assert out.endswith("verdict    connected: 13 requests, 8 ok, 5 unsupported\n")
+
+
+@pytest.mark.parametrize("limits", [(100, 2_000), (40_000, 60_000)])
+def test_the_session_timeout_is_within_the_limits_that_a_broker_reports(
+    limits: tuple[int, int], printed: Callable[..., str]
+) -> None:
+    with serving(CoordinatorBroker(Config(*limits, group_initial_rebalance_delay_ms=0))) as broker:
+        out = printed("smoke", f"kafka://127.0.0.1:{broker.port}")
+    assert re.search(r"JoinGroup v7 +[\d.]+ ms  ok\n", out)
 
 
 @pytest.mark.parametrize(
