@@ -118,6 +118,15 @@ def test_requests_of_a_member_go_over_the_connection_on_which_it_joined(
     assert of_a is not of_b
 
 
+def test_many_members_that_do_not_wait_share_eight_connections(
+    broker: Broker, port: WirePort
+) -> None:
+    broker.answer = lambda asked: reply(asked, **JOINED, member_id=f"m{len(broker.asked)}")
+    for request_id in range(20):
+        port.request(Request(request_id, 3, JOIN), {request_id})
+    assert len(port._connections) == 8
+
+
 def test_advance_sleeps_and_collects_responses(broker: Broker, port: WirePort) -> None:
     def answer(asked: Asked) -> bytes:
         time.sleep(0.1)
