@@ -156,7 +156,7 @@ def differing_field(group: Group | None, view: GroupView | None, names: Names) -
         ("leader", leader, _revealed(group.leader, names)),
     )
     for field, seen, allowed in shown:
-        if seen is not None and (None if seen == "" else seen) != allowed:
+        if seen is not None and (seen or None) != (allowed or None):  # "" may stand for null
             return field
     if view.members is not None and _members_differ(group, view, names):
         return "members"

@@ -220,16 +220,16 @@ class Search:
             for test, rules in zip(tests, tried, strict=False)
             if not self._allows(self.model, test)
         ]
-        explained: dict[Edit, int] = {}
+        explained: list[tuple[int, Edit]] = []  # an edit with a version cannot be a key
         for edit in self._in_time(self._edits):
             rule = about(edit)
             touched = [test for test, rules in pending if not rule or rule in rules]
             number = self._explained((*self.adopted, edit), touched, SEVERAL)
             if number >= SEVERAL:
-                explained[edit] = number
+                explained.append((number, edit))
         rest = [test for test, _ in pending]
         wide: list[Edit] = []
-        for edit in sorted(explained, key=lambda edit: -explained[edit]):
+        for _number, edit in sorted(explained, key=lambda each: -each[0]):
             if self._is_wide(self.adopted, edit, covered):
                 wide.append(edit)
             elif self._may_add((edit,), (), covered):

@@ -88,6 +88,14 @@ def test_members_of_the_inner_state_are_compared_one_by_one(
     assert differing_field(_group("#1", "#2"), view, names) == field
 
 
+@pytest.mark.parametrize("name", ["", None, "consumer"])
+def test_an_empty_name_in_the_inner_state_is_also_null(name: str | None) -> None:
+    group = Group(GroupState.EMPTY, protocol_type=name)
+    view = GroupView("g", protocol_type=name or "")
+    assert differing_field(group, view, {}) is None
+    assert differing_field(group, view._replace(protocol_type="connect"), {}) == "protocolType"
+
+
 @pytest.mark.parametrize("nullable", [None, "given"])
 def test_records_with_and_without_a_nullable_field_can_be_sorted(nullable: str | None) -> None:
     listed = [kafka.JoinGroupResponseMember("a", instance, b"") for instance in (nullable, "i")]

@@ -48,6 +48,7 @@ EDITS: list[Edit] = [
     DropEffect("rebalance/prepare-from-empty", "start the initial delay (KIP-134)"),
     Exchange("heartbeat/unknown-member", "heartbeat/other-generation"),
     FromVersion("sync/stable", PROFILES["4.1"].version),
+    FromVersion("leave/member", PROFILES["4.1"].version),  # explains several tests
     SetBehaviour("leader-is-elected-at-completion", holds=True),
 ]
 
