@@ -40,6 +40,10 @@ This page compares real coordinators, each checked against the profile in the ta
 choose a test double or to write a port. `python bench/brokers.py run` runs the brokers
 ([long runs](long-runs.md)), and `python bench/brokers.py compared` writes this page.
 
+Long runs do not look for [deviations](deviations.md): what lies behind the first differences of a
+broker is hardly covered. The pages of [kfake](kfake.md) and
+[librdkafka's mock broker](librdkafka-mock.md) are of runs that do.
+
 """
 
 BY_API: Final = """
