@@ -136,7 +136,8 @@ def deviating_space(
     """The space of an instance by other rules; None if that is too large."""
     instance = space.instance._replace(profile=model)
     try:
-        return explore(instance, done, most_states=MOST_GROWTH * len(space.nodes))
+        most = MOST_GROWTH * len(space.nodes)
+        return explore(instance, done, most_states=most, within=instance.has_issued_ids)
     except TooManyStatesError:
         return None
 

@@ -84,18 +84,22 @@ class TooManyStatesError(Exception):
 
 
 See = Callable[[int, Seen], None]
+Within = Callable[[State], bool]
 
 
 class Frontier:
     """The states found so far, and the expansion of one of them. Every exploration uses it."""
 
-    def __init__(self, instance: Specification, see: See | None = None) -> None:
+    def __init__(
+        self, instance: Specification, see: See | None = None, within: Within | None = None
+    ) -> None:
         self.nodes: list[State] = []
         self.names: list[tuple[str, ...]] = []
         self.numbers: dict[State, int] = {}
         self.applied: Counter[str] = Counter()
         self._instance = instance
         self._see = see
+        self._within = within
         # Most non-canonical successors recur, from this state or one near it.
         self._placed: dict[State, tuple[int, tuple[str, ...]]] = {}
 
@@ -117,13 +121,14 @@ class Frontier:
 
     def expand(self, number: int) -> list[Reached]:
         """Every outcome of every input of a state."""
-        node, instance = self.nodes[number], self._instance
+        node, instance, within = self.nodes[number], self._instance, self._within
         if len(self._placed) > MOST_PLACED:
             self._placed.clear()
         return [
             self._reached(number, given, outcome)
             for given in instance.inputs(node)
             for outcome in instance.successors(node, given)
+            if within is None or within(outcome[0])
         ]
 
     def count(self, outcomes: Iterable[Reached], times: int = 1) -> None:
@@ -160,6 +165,7 @@ def explore(
     *,
     symmetry: bool = True,
     most_states: int | None = None,
+    within: Within | None = None,
 ) -> StateSpace:
     """Explore a model instance completely.
 
@@ -169,11 +175,12 @@ def explore(
         symmetry: whether one state represents all that differ from it in names. Without it the
             outcomes of one of them are renamed for the others.
         most_states: the limit; None for no limit.
+        within: whether a state belongs to the space, of those that the specification admits.
 
     Raises:
         TooManyStatesError: there are more than `most_states`.
     """
-    reduced = Frontier(instance)
+    reduced = Frontier(instance, within=within)
     reduced.place(instance.initial)
     unreduced = None if symmetry else instance.unreduced()
     found = unreduced or reduced

@@ -155,14 +155,22 @@ class Instance(NamedTuple):
         """Whether a successor belongs to the state space: at most one append is held at a time.
 
         Versions that defer responses allow a second one. Members above the maximum, counting those
-        in the log, are excluded too, and what only a model with deviations adds.
+        in the log, are excluded too.
         """
         if state.log is not None and _count_ids(state) > self.members:
             return False
-        if self.profile.edits and not _is_of_clients(state, self.members):
-            return False
         most = 1 + ANSWERS_ARE_DEFERRED.holds_in(self.profile.version)
         return len(state.appends) <= (most if Feature.HELD_APPENDS in self.features else 0)
+
+    def has_issued_ids(self, state: Coordinator) -> bool:
+        """Whether the group has no more members than the instance, each with an issued id.
+
+        A port that deviates may add others without limit, and symmetry reduction cannot rename
+        them: members with one id, or with that of requests of nobody.
+        """
+        group = state.group or Group()
+        ids = [each.member_id for each in chain[Member | Pending](group.members, group.pending)]
+        return len(ids) <= self.members and NOBODY not in ids and len({*ids}) == len(ids)
 
     def _version(self, body: RequestBody) -> int:
         return self.profile.max_versions[type(body).__name__.removesuffix("Request")]
@@ -196,16 +204,6 @@ def _count_ids(state: Coordinator) -> int:
         return len(group.members) + len(group.pending)
     ids = {m.member_id for m in (*group.members, *recorded.members)}
     return len(ids) + len(group.pending)
-
-
-def _is_of_clients(state: Coordinator, most: int) -> bool:
-    """Whether a group has at most so many members, each with an id of its own that was issued.
-
-    Other members could be added without limit, and symmetry reduction could not rename them.
-    """
-    group = state.group or Group()
-    ids = [each.member_id for each in chain[Member | Pending](group.members, group.pending)]
-    return len(ids) <= most and NOBODY not in ids and len({*ids}) == len(ids)
 
 
 def virtual_time_instances(profile: Profile, members: int) -> dict[str, Instance]:
