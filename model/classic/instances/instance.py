@@ -166,7 +166,7 @@ class Instance(NamedTuple):
         """Whether the group has no more members than the instance, each with an issued id.
 
         A port that deviates may add others without limit, and symmetry reduction cannot rename
-        them: members with one id, or with that of requests of nobody.
+        them: members with one id, or with the id that stands for an unknown member.
         """
         group = state.group or Group()
         ids = [each.member_id for each in chain[Member | Pending](group.members, group.pending)]
