@@ -171,7 +171,7 @@ def test_kafka_has_none_of_the_findings_of_kfake() -> None:
 @pytest.mark.parametrize(
     ("spec", "unsupported", "assumed"),
     [
-        pytest.param("tansu", [], 4, marks=needs_broker("tansu")),
+        pytest.param("tansu", [], 2, marks=needs_broker("tansu")),
         pytest.param("mokapi", ["DescribeGroups", "LeaveGroup"], 3, marks=needs_broker("mokapi")),
     ],
 )
