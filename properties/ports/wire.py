@@ -314,7 +314,10 @@ class WirePort:
         return connection
 
     def _free_connection(self, member_id: str) -> Connection[Request]:
-        """The member's connection, or if it has none or waits on it, one that is no member's."""
+        """The member's connection, or if it has none or waits on it, one that is no member's.
+
+        If no other one can be opened, members share those that they have.
+        """
         own = self._of_members.get(member_id)
         others = self._connections
         if len(others) < ENOUGH_CONNECTIONS:
@@ -325,6 +328,9 @@ class WirePort:
         try:
             return self._connect(self._open_selector())
         except OSError as error:
+            for connection in self._connections:
+                if not connection.in_flight:
+                    return connection
             what = f"cannot open another connection: {_reason(error)}"
             if error.errno in LOCAL_ERRORS:
                 msg = f"{_url(*self._bootstrap)} cannot be tested: {what}"
