@@ -145,7 +145,7 @@ DOCS: Final = ROOT / "docs"
 def run(spec: str, sequences: int, into: Path) -> None:
     """Run a long run on one broker, and save its result."""
     source = port_source(spec, tolerances=TOLERANCES)
-    profile = source.profile or "2.7"
+    profile = source.profile or PROFILE
     settings = Settings(profile, steps=30, sequences=sequences, max_findings=100)
     try:
         with Bars() as bars:
@@ -171,7 +171,7 @@ def run(spec: str, sequences: int, into: Path) -> None:
 def record_tests(spec: str, sequences: int) -> bool:
     """Record tests of a broker; returns whether every test that differs has a known cause."""
     source = port_source(spec, tolerances=TOLERANCES)
-    profile = source.profile or "2.7"
+    profile = source.profile or PROFILE
     settings = Settings(profile, steps=30, sequences=sequences, side_by_side=20, max_findings=100)
     causes: Counter[str] = Counter()
 

@@ -250,7 +250,6 @@ class WirePort:
         released()
 
     def _disconnect(self) -> None:
-        self._of_members.clear()
         for connection in self._connections:
             connection.close()
         self._connections.clear()
@@ -318,19 +317,20 @@ class WirePort:
 
         If no other one can be opened, members share those that they have.
         """
+        free = [each for each in self._connections if not each.in_flight]
         own = self._of_members.get(member_id)
-        others = self._connections
-        if len(others) < ENOUGH_CONNECTIONS:
-            others = [each for each in others if each not in self._of_members.values()]
-        for connection in (own, *others):
-            if connection is not None and not connection.in_flight:
-                return connection
+        if own in free:
+            return own
+        others = [each for each in free if each not in self._of_members.values()]
+        if len(self._connections) >= ENOUGH_CONNECTIONS:
+            others = free
+        if others:
+            return others[0]
         try:
             return self._connect(self._open_selector())
         except OSError as error:
-            for connection in self._connections:
-                if not connection.in_flight:
-                    return connection
+            if free:
+                return free[0]
             what = f"cannot open another connection: {_reason(error)}"
             if error.errno in LOCAL_ERRORS:
                 msg = f"{_url(*self._bootstrap)} cannot be tested: {what}"
