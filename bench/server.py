@@ -365,7 +365,7 @@ def started(name: str) -> Iterator[tuple[str, int]]:
     if name == MOCK:
         mock = MockBroker()
         try:
-            yield mock.start()
+            yield mock.renew()
         finally:
             mock.stop()
         return

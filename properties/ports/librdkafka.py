@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from queue import Empty, SimpleQueue
 from threading import Event
 from time import monotonic
 from typing import Final
 
-from groupcheck.model.classic.instances.inputs import TOPIC
+from groupcheck.model.classic.config import Config
+from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
+from groupcheck.model.classic.instances.instance import DELAY
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.ports.connection import WAKE_S, raise_if_interrupted
 from groupcheck.properties.ports.port import (
@@ -28,24 +32,12 @@ from groupcheck.properties.ports.program import EndedError, Program
 from groupcheck.properties.ports.wire import WirePort
 from groupcheck.properties.tolerances import USUAL, Tolerances
 
+PROGRAM: Final = Path(__file__).with_name("librdkafka_program.py")
 START_S: Final = 20.0
 END_S: Final = 2.0
 CRASH_S: Final = 0.5
-
-# The child's program: a client whose only purpose is the mock cluster inside it. It ends with its
-# standard input, so also when its parent is killed.
-_CHILD: Final = """
-import sys
-from confluent_kafka import Producer, libversion
-client = Producer({
-    "bootstrap.servers": "none:0",
-    "test.mock.num.brokers": 1,
-    "log_level": 0,
-})
-(broker,) = client.list_topics(sys.argv[1], timeout=10).brokers.values()
-print(broker.host, broker.port, libversion()[0], flush=True)
-sys.stdin.read()
-"""
+# Of verifications: other requests fit in, on a busy machine too. Kafka's default is 3 s.
+DELAY_MS: Final = 1_000
 
 # The mock advertises newer versions without supporting them (v2.15.0): the handlers of JoinGroup
 # and SyncGroup read the arrays of flexible versions as those of older ones
@@ -56,53 +48,63 @@ NEWEST_VERSIONS: Final = {"JoinGroup": 5, "SyncGroup": 3, "LeaveGroup": 2}
 class MockBroker:
     """A child process with a mock cluster of one broker.
 
-    `address` is its host and port while it runs, `version` librdkafka's version, `stderr` the last
-    lines of its standard error after it was stopped.
+    `version` is librdkafka's version while it runs, `stderr` the last lines of its standard error
+    after it was stopped.
 
     Args:
         interrupted: when set, ends every wait for the broker.
     """
 
     def __init__(self, interrupted: Event | None = None) -> None:
-        self._interrupted = interrupted or Event()
-        self.address = ("", 0)
         self.version = ""
         self.stderr = ""
+        self.interrupted = interrupted or Event()
         self._program: Program | None = None
 
-    def start(self) -> tuple[str, int]:
-        """Start the broker unless it is running.
+    def renew(self, delay_ms: int = DELAY_MS) -> tuple[str, int]:
+        """Start the process unless it is running, and in it a cluster in place of the last one.
+
+        Args:
+            delay_ms: the initial rebalance delay.
 
         Returns:
-            Its host and port.
+            The host and port of the new cluster.
 
         Raises:
             PortUnavailableError: confluent-kafka is not installed or does not work, or the start
                 was interrupted.
         """
-        if self._program is not None and self.ended() is None:
-            return self.address
-        self.stop()
-        if importlib.util.find_spec("confluent_kafka") is None:
-            msg = (
-                "librdkafka-mock needs the package confluent-kafka: pip install 'groupcheck[wire]'"
-            )
-            raise PortUnavailableError(msg)
-        self._program = Program([sys.executable, "-c", _CHILD, TOPIC])
+        if self._program is not None:
+            # A cluster may crash or hang when it ends.
+            with suppress(PortFailedError, TimeoutError):
+                return self._cluster(self._program, delay_ms)
+            self.stop()
+        self._program = self._started()
         try:
-            host, port, self.version = self._first_line(self._program).decode().split()
-            self.address = (host, int(port))
+            return self._cluster(self._program, delay_ms)
         except (PortFailedError, TimeoutError, ValueError) as error:
             self.stop()
             last = self.stderr.splitlines()[-1:]
             msg = ": ".join(["librdkafka's mock broker does not start", *last])
             raise PortUnavailableError(msg) from error
-        return self.address
+
+    def _cluster(self, program: Program, delay_ms: int) -> tuple[str, int]:
+        program.send(f"{delay_ms}\n".encode(), monotonic() + START_S)
+        host, port, self.version = self._first_line(program).decode().split()
+        return host, int(port)
+
+    def _started(self) -> Program:
+        if importlib.util.find_spec("confluent_kafka") is None:
+            msg = (
+                "librdkafka-mock needs the package confluent-kafka: pip install 'groupcheck[wire]'"
+            )
+            raise PortUnavailableError(msg)
+        return Program([sys.executable, str(PROGRAM), TOPIC, OTHER_TOPIC])
 
     def _first_line(self, program: Program) -> bytes:
         deadline = monotonic() + START_S
         while True:
-            raise_if_interrupted(self._interrupted)
+            raise_if_interrupted(self.interrupted)
             try:
                 return program.line(min(deadline, monotonic() + WAKE_S))
             except TimeoutError:
@@ -125,26 +127,53 @@ class MockBroker:
         """End the broker; safe to call twice."""
         program, self._program = self._program, None
         if program is not None:
-            self.address = ("", 0)
-            self.stderr = program.end(0 if self._interrupted.is_set() else END_S)
+            self.stderr = program.end(0 if self.interrupted.is_set() else END_S)
+
+
+class MockBrokers:
+    """The processes of a source: one for each port, and afterwards for another port."""
+
+    def __init__(self) -> None:
+        self.interrupted = Event()
+        self._idle: SimpleQueue[MockBroker] = SimpleQueue()
+
+    def port(self, tolerances: Tolerances) -> LibrdkafkaPort:
+        """Return a port; its shutdown gives its process to the next one."""
+        try:
+            broker = self._idle.get_nowait()
+        except Empty:
+            broker = MockBroker(self.interrupted)
+        return LibrdkafkaPort(broker, tolerances, self._idle.put)
+
+    def stop(self) -> None:
+        """End the processes that no port uses."""
+        while not self._idle.empty():
+            self._idle.get().stop()
 
 
 class LibrdkafkaPort:
     """The coordinator in librdkafka's mock broker; implements `Port`.
 
-    The first `open` starts its broker, and so does the next one after a crash.
+    Each test has a new cluster. The first `open` starts the process, and so does the next one after
+    a crash.
 
     Args:
+        broker: the process.
         tolerances: see `WirePort`.
-        interrupted: see `WirePort`.
+        released: called with the process at shutdown, when the port no longer needs it.
     """
 
     real_time = True
 
-    def __init__(self, interrupted: Event | None = None, tolerances: Tolerances = USUAL) -> None:
-        self._broker = MockBroker(interrupted)
-        self._interrupted = interrupted
+    def __init__(
+        self,
+        broker: MockBroker,
+        tolerances: Tolerances = USUAL,
+        released: Callable[[MockBroker], None] = MockBroker.stop,
+    ) -> None:
         self.tolerances = tolerances
+        self._broker = broker
+        self._released = released
         self._wire: WirePort | None = None
 
     @property
@@ -153,17 +182,19 @@ class LibrdkafkaPort:
         return None if self._wire is None else self._wire.max_versions
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
-        """Start a test, and the broker unless it is running.
+        """Start a test with a new cluster, which has the initial delay of the test.
 
         Raises:
             PortUnavailableError: confluent-kafka or kafka-python is not installed or does not work.
         """
         self.close()
+        delay_ms = Config.of(config).group_initial_rebalance_delay_ms
         self._wire = WirePort(
-            *self._broker.start(),
+            *self._broker.renew(delay_ms),
             newest_versions=NEWEST_VERSIONS,
             null_as_empty=True,
-            interrupted=self._interrupted,
+            settings={DELAY: delay_ms},
+            interrupted=self._broker.interrupted,
             tolerances=self.tolerances,
         )
         self._wire.open(profile, config)
@@ -190,9 +221,10 @@ class LibrdkafkaPort:
             self._wire.close()
 
     def shutdown(self) -> None:
-        """End the test and the broker."""
+        """End the test; safe to call twice."""
         self.close()
-        self._broker.stop()
+        released, self._released = self._released, lambda _broker: None
+        released(self._broker)
 
     @contextmanager
     def _reporting_crashes(self) -> Iterator[WirePort]:

@@ -82,7 +82,7 @@ def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> 
     kind, _, rest = spec.partition(":")
     if spec == "builtin":
         return _builtin(spec, seed)
-    if spec == "librdkafka-mock":
+    if spec.partition("?")[0] == "librdkafka-mock":
         return _librdkafka_mock(spec, tolerances)
     if kind == "python" and rest:
         from groupcheck.properties.ports.python import load_factory
@@ -260,12 +260,21 @@ def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
 
 
 def _librdkafka_mock(spec: str, tolerances: Tolerances) -> PortSource:
-    from groupcheck.properties.ports.librdkafka import LibrdkafkaPort
+    from groupcheck.model.classic.instances.instance import DELAY
+    from groupcheck.properties.ports.librdkafka import DELAY_MS, MockBrokers
 
-    # One broker for each test, since some requests crash it.
-    interrupted = Event()
-
-    def connect() -> LibrdkafkaPort:
-        return LibrdkafkaPort(interrupted, tolerances)
-
-    return PortSource(spec, connect, tolerances, interrupt=interrupted.set)
+    with _naming(spec):
+        given = parse_settings(spec.partition("?")[2])
+    if unknown := next((name for name in given if name != DELAY), None):
+        msg = f"{spec!r}: librdkafka's mock broker has no setting {unknown}"
+        raise UnknownPortError(msg)
+    # One process for each test, since some requests crash it.
+    brokers = MockBrokers()
+    return PortSource(
+        spec,
+        lambda: brokers.port(tolerances),
+        tolerances,
+        broker_settings=lambda: BrokerSettings({DELAY: DELAY_MS, **given}),
+        stop=brokers.stop,
+        interrupt=brokers.interrupted.set,
+    )

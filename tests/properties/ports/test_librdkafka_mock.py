@@ -16,6 +16,7 @@ import pytest
 
 from groupcheck.cli import main
 from groupcheck.model import vocabulary as kafka
+from groupcheck.model.classic.instances.instance import DELAY
 from groupcheck.model.vocabulary import (
     Assignment,
     ErrorCode,
@@ -26,31 +27,40 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
 )
 from groupcheck.properties.ports import codec, librdkafka
-from groupcheck.properties.ports.librdkafka import LibrdkafkaPort, MockBroker
+from groupcheck.properties.ports.librdkafka import (
+    DELAY_MS,
+    LibrdkafkaPort,
+    MockBroker,
+    MockBrokers,
+)
 from groupcheck.properties.ports.port import (
     Fault,
     Observation,
     PortFailedError,
     PortUnavailableError,
 )
-from groupcheck.properties.ports.source import port_source
+from groupcheck.properties.ports.settings import BrokerSettings
+from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.sequence import parse
+from groupcheck.properties.tolerances import Tolerances
 from groupcheck.properties.verify import Verification
 
 JOIN = kafka.JoinGroupRequest("group", 10_000, 10_000, protocols=(Protocol("range", b"topics"),))
+BROKER = {DELAY: DELAY_MS}
+HEARTBEAT = kafka.HeartbeatRequest("group", 1, "nobody")
 
 
 @pytest.fixture(scope="module")
 def port() -> Iterator[LibrdkafkaPort]:
-    shared = LibrdkafkaPort()
+    shared = LibrdkafkaPort(MockBroker())
     yield shared
     shared.shutdown()
 
 
 @pytest.fixture(autouse=True)
 def _opened(port: LibrdkafkaPort) -> None:
-    port.open("2.7", {})
+    port.open("2.7", BROKER)
 
 
 def ask(port: LibrdkafkaPort, request_id: int, version: int, body: RequestBody) -> ResponseBody:
@@ -62,7 +72,7 @@ def ask(port: LibrdkafkaPort, request_id: int, version: int, body: RequestBody) 
 
 def test_a_member_joins_syncs_heartbeats_commits_and_leaves(port: LibrdkafkaPort) -> None:
     seen = port.request(Request(1, 5, JOIN), {1})
-    assert 2_900 <= seen.elapsed_ms < 4_000  # the initial rebalance delay
+    assert DELAY_MS - 50 <= seen.elapsed_ms < DELAY_MS + 1_000
     joined = seen.responses[0].body
     assert isinstance(joined, kafka.JoinGroupResponse)
     member, generation = joined.member_id, joined.generation_id
@@ -130,23 +140,65 @@ def test_null_assignment_is_read_as_empty(port: LibrdkafkaPort) -> None:
 
 
 def test_crash_of_the_library_is_a_failure_and_the_next_test_has_a_new_broker() -> None:
-    port = LibrdkafkaPort()
+    port = LibrdkafkaPort(MockBroker())
     assert port.max_versions is None
-    assert port.open("2.7", {}).name == "librdkafka's mock broker"
+    assert port.open("2.7", BROKER).name == "librdkafka's mock broker"
     with pytest.raises(PortFailedError) as failed:
         port.request(Request(1, 5, JOIN._replace(protocols=())), {1})
     assert failed.value.kind == "port crashed"
     assert "its process was killed by signal SIG" in failed.value.reason
-    port.open("2.7", {})
-    heartbeat = kafka.HeartbeatRequest("group", 1, "nobody")
-    assert isinstance(ask(port, 1, 3, heartbeat), kafka.HeartbeatResponse)
+    port.open("2.7", BROKER)
+    assert isinstance(ask(port, 1, 3, HEARTBEAT), kafka.HeartbeatResponse)
     port.shutdown()
     port.shutdown()
+
+
+def test_each_test_has_a_new_cluster_in_the_process_of_the_test_before() -> None:
+    brokers = MockBrokers()
+    stored, processes = [], []
+    try:
+        for _ in range(2):
+            port = brokers.port(Tolerances())
+            port.open("2.7", BROKER)
+            processes.append(port._broker._program)
+            stored.append(ask(port, 1, 1, HEARTBEAT))
+            ask(port, 2, 5, JOIN)
+            port.shutdown()
+            port.shutdown()  # gives the process back once only
+        assert brokers._idle.qsize() == 1
+    finally:
+        brokers.stop()
+    assert processes[0] is processes[1]
+    assert stored == [kafka.HeartbeatResponse(ErrorCode.GROUP_ID_NOT_FOUND)] * 2
+
+
+def test_crash_between_two_tests_costs_no_test() -> None:
+    port = LibrdkafkaPort(MockBroker())
+    port.open("2.7", BROKER)
+    program = port._broker._program
+    assert program is not None
+    program._process.kill()
+    port.open("2.7", BROKER)
+    assert ask(port, 1, 1, HEARTBEAT) == kafka.HeartbeatResponse(ErrorCode.GROUP_ID_NOT_FOUND)
+    port.shutdown()
+
+
+def test_cluster_has_the_initial_delay_of_the_test(port: LibrdkafkaPort) -> None:
+    port.open("2.7", {DELAY: 1_000})
+    assert 950 <= port.request(Request(1, 5, JOIN), {1}).elapsed_ms < 2_000
+
+
+def test_initial_delay_of_a_verification_can_be_given_and_no_other_setting() -> None:
+    assert port_source("librdkafka-mock").broker_settings() == BrokerSettings(BROKER)
+    source = port_source(f"librdkafka-mock?{DELAY}=1000")
+    assert source.broker_settings() == BrokerSettings({DELAY: 1_000})
+    with pytest.raises(UnknownPortError, match=r"has no setting group\.max\.size"):
+        port_source("librdkafka-mock?group.max.size=2")
 
 
 def test_port_that_is_not_open_raises() -> None:
     with pytest.raises(ValueError, match="the port is not open"):
-        LibrdkafkaPort().advance(0, ())
+        LibrdkafkaPort(MockBroker()).advance(0, ())
 
 
 def test_broker_ends_with_its_parent() -> None:
@@ -154,7 +206,7 @@ def test_broker_ends_with_its_parent() -> None:
 import time
 from groupcheck.properties.ports.librdkafka import MockBroker
 broker = MockBroker()
-print(*broker.start(), flush=True)
+print(*broker.renew(), flush=True)
 time.sleep(60)
 """
     with subprocess.Popen([sys.executable, "-c", parent], stdout=subprocess.PIPE) as process:
@@ -177,7 +229,7 @@ def test_missing_confluent_kafka_is_reported_with_the_command_to_install_it(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(PortUnavailableError) as error:
-        LibrdkafkaPort().open("2.7", {})
+        LibrdkafkaPort(MockBroker()).open("2.7", BROKER)
     assert str(error.value) == (
         "librdkafka-mock needs the package confluent-kafka: pip install 'groupcheck[wire]'"
     )
@@ -190,26 +242,30 @@ def test_missing_kafka_python_is_reported_with_the_command_to_install_it(
     codec._modules.cache_clear()
     monkeypatch.setitem(sys.modules, "kafka.protocol", None)
     with pytest.raises(PortUnavailableError) as error:
-        LibrdkafkaPort().open("2.7", {})
+        LibrdkafkaPort(MockBroker()).open("2.7", BROKER)
     assert str(error.value).endswith("kafka-python: pip install 'groupcheck[wire]'")
 
 
 def test_interrupted_start_leaves_no_process() -> None:
     interrupted = threading.Event()
     interrupted.set()
-    port = LibrdkafkaPort(interrupted)
+    port = LibrdkafkaPort(MockBroker(interrupted))
     with pytest.raises(PortUnavailableError, match=r"^interrupted$"):
-        port.open("2.7", {})
+        port.open("2.7", BROKER)
     assert port._broker._program is not None
     process = port._broker._program._process
     port.shutdown()
     assert process.poll() == -signal.SIGKILL
 
 
-def test_broker_that_does_not_start_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(librdkafka, "_CHILD", "raise SystemExit('no room')")
+def test_broker_that_does_not_start_is_unavailable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("raise SystemExit('no room')")
+    monkeypatch.setattr(librdkafka, "PROGRAM", program)
     with pytest.raises(PortUnavailableError) as error:
-        LibrdkafkaPort().open("2.7", {})
+        LibrdkafkaPort(MockBroker()).open("2.7", BROKER)
     assert str(error.value) == "librdkafka's mock broker does not start: no room"
 
 
@@ -234,7 +290,7 @@ def test_verification_of_the_mock_has_minimal_findings(
 
 def test_run_ends_with_its_findings_when_the_broker_ends() -> None:
     broker = MockBroker()
-    host, port = broker.start()
+    host, port = broker.renew()
     done = 0
 
     def progress(_what: str, total: int | None) -> Callable[[int], None]:
