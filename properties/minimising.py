@@ -34,14 +34,20 @@ Replay = Callable[[Sequence], Finding | None]
 
 
 class Replayer(NamedTuple):
-    """Runs sequences again: `replays` returns the finding of each, `each` processes a list.
+    """Runs sequences again.
 
-    If the outcome of a sequence may vary (`varies`), a finding that does not recur is dropped.
+    Args:
+        replays: returns the finding of each sequence.
+        each: processes a list of findings.
+        again: if the outcome of a sequence may vary, runs one several times. A finding that does
+            not recur is dropped.
+        is_over: whether `replays` does nothing any more.
     """
 
     replays: Callable[[list[Sequence]], Iterable[Finding | None]]
     each: Callable[[Callable[[Finding], None], list[Finding]], object]
-    varies: bool = False
+    again: Callable[[Sequence], Iterable[Finding | None]] | None = None
+    is_over: Callable[[], bool] = lambda: False
 
 
 @contextmanager
@@ -76,30 +82,41 @@ def in_virtual_time(run: Verification) -> Iterator[Replayer]:
 
 @contextmanager
 def concurrently(
-    run: Verification, concurrent: int, once: Replay | None = None
+    run: Verification,
+    concurrent: int,
+    once: Replay | None = None,
+    is_over: Callable[[], bool] = lambda: False,
 ) -> Iterator[Replayer]:
     """Sequences run concurrently, on a real clock.
 
-    `once` replays a sequence, by default on a port of its own.
+    `once` replays a sequence, by default on a port of its own. When `is_over` returns true, shorter
+    sequences are no longer tried.
     """
 
     def replay_once(sequence: Sequence) -> Finding | None:
         run.check_interruption()
+        if once is not None:
+            return once(sequence)
         with run.port() as port:
             return replay(sequence, port)
 
+    def replay_in_time(sequence: Sequence) -> Finding | None:
+        return None if is_over() else replay_once(sequence)
+
     with run.pool(concurrent) as pool, run.pool(max(len(run.findings), 1)) as findings:
         yield Replayer(
-            lambda sequences: pool.map(once or replay_once, sequences),
+            lambda sequences: pool.map(replay_in_time, sequences),
             lambda do, found: list(findings.map(do, found)),
-            varies=True,
+            lambda sequence: pool.map(replay_once, [sequence] * CHANCES),
+            is_over,
         )
 
 
 def minimise(run: Verification, how: Replayer) -> None:
     """Replace each finding by the shortest one that has the same key.
 
-    A sequence tried for one finding may be a shorter trace of another one.
+    A sequence tried for one finding may be a shorter trace of another one. When the time is over,
+    the next call goes on.
     """
     raw = [finding for finding in run.kept() if finding is not run.minimal.get(finding.key)]
     if not raw:
@@ -109,9 +126,16 @@ def minimise(run: Verification, how: Replayer) -> None:
 
     def smallest(finding: Finding) -> None:
         trial = _trial(how, lambda found: found.key == finding.key, partial(keep, others))
-        small: Finding | None = shrink(finding, trial, run.graphs)
-        if small is finding and how.varies:  # no replay found it again
-            small = trial([finding.sequence] * CHANCES)
+        if how.again is not None:
+            trial = _only_untried(run, how, finding, trial)
+        shorter = shrink(finding, trial, run.graphs)
+        if how.is_over():
+            run.findings[finding.key] = shorter
+            return
+        small: Finding | None = shorter
+        if small is finding and how.again is not None:  # no replay found it again
+            again = (found for found in how.again(finding.sequence) if found is not None)
+            small = next((found for found in again if found.key == finding.key), None)
         if small is None:
             del run.findings[finding.key]
             run.result.not_reproduced += 1
@@ -123,8 +147,25 @@ def minimise(run: Verification, how: Replayer) -> None:
         done(1)
 
     how.each(counted, raw)
-    if not how.varies:
+    if how.again is None:
         how.each(smallest, [each for each in others.values() if _is_shorter(run, each)])
+
+
+def _only_untried(run: Verification, how: Replayer, finding: Finding, trial: Trial) -> Trial:
+    """Tries only what earlier rounds have not tried for the finding: replays take long."""
+
+    def untried(sequences: list[Sequence]) -> Finding | None:
+        pending: dict[tuple[object, ...], Sequence] = {
+            (finding.key, each.steps, *each.broker.items()): each for each in sequences
+        }
+        for tried in run.tried.intersection(pending):
+            del pending[tried]
+        found = trial(list(pending.values()))
+        if found is None and not how.is_over():
+            run.tried.update(pending)
+        return found
+
+    return untried
 
 
 def _is_shorter(run: Verification, finding: Finding) -> bool:
@@ -144,7 +185,7 @@ def conclude(run: Verification, how: Replayer) -> None:
     def shortest(finding: Finding) -> None:
         trial = _trial(how, lambda other: _is_same(run, finding, other))
         small = shrink(finding, trial, run.graphs) if finding.cause else finding
-        if not how.varies:
+        if how.again is None:
             small = canonicalise(small, trial, graphs)
         small = _excusing_least(run, small._replace(cause=finding.cause))
         run.findings[small.key] = small

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import chain
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from groupcheck.model.classic.config import CLEANUP_INTERVAL
@@ -93,8 +95,11 @@ def _real_time(run: Verification, *, share: bool) -> None:
     run.explore(lambda: real_clock_instances(run.profile, run.settings.members, broker_of(run)))
     is_left = True
     while is_left:
+        began_s = monotonic()
         is_left = _tour_concurrently(run, share=share) and bool(run.settings.time_s)
-        with concurrently(run, CONCURRENT) as how:
+        # As long as transitions are left, they get half of the time.
+        until_s = 2 * monotonic() - began_s if is_left else inf
+        with concurrently(run, CONCURRENT, is_over=partial(_is_after, until_s)) as how:
             minimise(run, how)
         if run.search_is_over:
             run.result.time_over = run.time_over
@@ -103,7 +108,12 @@ def _real_time(run: Verification, *, share: bool) -> None:
         if run.has_enough:
             break
     with concurrently(run, CONCURRENT) as how:
+        minimise(run, how)
         conclude(run, how)
+
+
+def _is_after(until_s: float) -> bool:
+    return monotonic() > until_s
 
 
 def _tour_concurrently(run: Verification, *, share: bool) -> bool:

@@ -103,6 +103,7 @@ class Verification:
         self._explored_with: Deviations = ()
         self.replay_hangs = 0  # while findings were minimised
         self.minimal: dict[tuple[str, ...], Finding] = {}  # those that were minimised
+        self.tried: set[tuple[object, ...]] = set()  # for findings, with the same deviations
         # On a real clock all tests, and whether the port failed at the last input of each.
         self.tests: list[tuple[ObservedTest, bool]] = []
         self.test_lengths: dict[Coverage, list[int]] = {}  # in steps
@@ -284,10 +285,15 @@ class Verification:
         self.result.fixed = tuple(fixed)
 
     def adopt(self) -> bool:
-        """Adopt the deviations that explain findings, and drop these; False if there are none."""
-        findings = list(self.findings.values())
+        """Adopt the deviations that explain minimal findings, and drop what they explain.
+
+        Returns:
+            Whether there are any.
+        """
+        findings = [each for each in self.findings.values() if self.minimal.get(each.key) is each]
         if not self.has_answered or not self.search.learn(findings, self.coverages.values()):
             return False
+        self.tried.clear()
         self.drop_explained()
         self.explore(dict)
         return True

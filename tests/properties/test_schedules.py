@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Iterator
 from itertools import count
 from random import Random
 
 import pytest
 
-from groupcheck.model.classic.instances.instance import DELAY
+from groupcheck.model.classic.instances.inputs import PROTOCOLS
+from groupcheck.model.classic.instances.instance import DELAY, real_clock_instances
 from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.edits import DropRule
+from groupcheck.model.vocabulary import (
+    Assignment,
+    JoinGroupRequest,
+    OffsetFetchRequest,
+    Request,
+    SyncGroupRequest,
+)
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import count_covered
-from groupcheck.properties.minimising import concurrently
+from groupcheck.properties.findings.finding import Finding
+from groupcheck.properties.minimising import Replayer, concurrently, minimise
 from groupcheck.properties.ports.settings import BrokerSettings
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings
+from groupcheck.properties.run import replay
 from groupcheck.properties.schedules import real_time
 from groupcheck.properties.sequence import Sequence
 from groupcheck.properties.verify import TimeOverError, Verification
@@ -31,6 +44,12 @@ def _verify(*edits: DropRule, time_s: int = 0) -> Result:
 
 
 def _run(*edits: DropRule, time_s: int = 0) -> Verification:
+    run = _verification(*edits, time_s=time_s)
+    run.run()
+    return run
+
+
+def _verification(*edits: DropRule, time_s: int = 0) -> Verification:
     seeds, model = count(), deviating(NEW, edits)
     source = PortSource(
         "model",
@@ -38,9 +57,7 @@ def _run(*edits: DropRule, time_s: int = 0) -> Verification:
         broker_settings=lambda: BrokerSettings({DELAY: 0}),
     )
     settings = Settings(members=1, examples=EXAMPLES, time_s=time_s)
-    run = Verification(source, settings, schedule=real_time)
-    run.run()
-    return run
+    return Verification(source, settings, schedule=real_time)
 
 
 def test_without_a_time_a_broker_is_tried_with_as_many_sequences_as_examples() -> None:
@@ -86,3 +103,61 @@ def test_after_the_time_no_sequence_is_replayed_to_make_a_finding_minimal() -> N
     run.check_interruption = over
     with pytest.raises(TimeOverError), concurrently(run, 1) as how:
         list(how.replays([Sequence("2.7", {}, ())]))
+
+
+def test_finding_that_is_not_minimal_in_time_explains_nothing_until_a_later_round() -> None:
+    run, failed = _with_a_long_finding(), Counter[tuple[Input, ...]]()
+    minimise(run, _replayer(run, failed, is_over=True))
+    assert (len(run.findings), run.minimal, run.adopt()) == (1, {}, False)
+    minimise(run, _replayer(run, failed, is_over=False))
+    (finding,) = run.minimal.values()
+    apis = [step.api for step in finding.sequence.steps if isinstance(step, Request)]
+    assert apis == ["JoinGroup", "SyncGroup", "SyncGroup"]
+    assert run.adopt()
+
+
+def test_later_round_does_not_replay_what_has_not_shown_the_finding() -> None:
+    run, failed = _with_a_long_finding(), Counter[tuple[Input, ...]]()
+    long = dict(run.findings)
+    for _ in range(2):
+        run.findings.update(long)
+        minimise(run, _replayer(run, failed, is_over=False))
+    assert max(failed.values()) == 1
+
+
+def _with_a_long_finding() -> Verification:
+    run = _verification(DropRule("sync/stable"))
+    run.explore(lambda: real_clock_instances(NEW, 1, {DELAY: 0}))
+    join = JoinGroupRequest("group", 60_000, 60_000, "", None, "consumer", PROTOCOLS)
+    sync = SyncGroupRequest("group", 1, "#1", assignments=(Assignment("#1", b"all"),))
+    fetch = OffsetFetchRequest("group", None)
+    steps = (
+        Request(1, 3, join),
+        Request(2, 6, fetch),
+        Request(3, 3, sync),
+        Request(4, 6, fetch),
+        Request(5, 3, sync),
+    )
+    with run.port() as port:
+        finding = replay(Sequence("2.7", {DELAY: 0}, steps), port)
+    assert finding is not None
+    run.findings[finding.key] = finding
+    return run
+
+
+def _replayer(run: Verification, failed: Counter[tuple[Input, ...]], *, is_over: bool) -> Replayer:
+    """Replays one by one, and counts the sequences without a finding."""
+
+    def replays(sequences: list[Sequence]) -> Iterator[Finding | None]:
+        for sequence in [] if is_over else sequences:
+            with run.port() as port:
+                finding = replay(sequence, port)
+            failed[sequence.steps] += finding is None
+            yield finding
+
+    return Replayer(
+        replays,
+        lambda do, found: list(map(do, found)),
+        lambda sequence: replays([sequence]),
+        lambda: is_over,
+    )

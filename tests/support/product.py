@@ -43,7 +43,8 @@ class UndecidedError(Exception):
 class Move(NamedTuple):
     """An input of a state and its outcomes: the rules applied, and the states that it leads to.
 
-    `targets` are their numbers, None if the responses do not determine the state.
+    `targets` are their numbers, None if the responses do not determine the state, or if one of the
+    states is not explored.
     """
 
     given: Input
@@ -102,14 +103,11 @@ def _move(space: StateSpace, node: Coordinator, given: Input) -> Move:
     outcomes = _outcomes(instance, node, given)
     responses = {_normal(instance.profile, o.responses, given) for o in outcomes}
     states = [o.coordinator for o in outcomes if instance.admits(o.coordinator)]
-    return Move(
-        given,
-        tuple(outcomes),
-        frozenset(rule for o in outcomes for rule in (*o.applied, *o.reasons)),
-        tuple(space.numbers[instance.canonical(state).node] for state in states)
-        if len(responses) == len(outcomes)
-        else None,
-    )
+    numbers = [space.numbers.get(instance.canonical(state).node) for state in states]
+    targets = tuple(number for number in numbers if number is not None)
+    is_certain = len(responses) == len(outcomes) and len(targets) == len(states)
+    rules = frozenset(rule for o in outcomes for rule in (*o.applied, *o.reasons))
+    return Move(given, tuple(outcomes), rules, targets if is_certain else None)
 
 
 def only_with(profile: Profile, edit: Edit) -> str | None:
