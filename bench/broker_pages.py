@@ -313,7 +313,9 @@ timeout of 2 s, and wait longer than that for an answer.
 librdkafka, the C client, contains a mock broker for tests of clients; confluent-kafka starts one
 when `test.mock.num.brokers` is set. `groupcheck verify librdkafka-mock` checks the one in
 confluent-kafka 2.16.1 (librdkafka 2.16.0) against profile 2.7. Each test has a new mock cluster,
-with an initial delay of 1 s (librdkafka's default is 3 s). Crashes of the mock end sequences.
+with an initial delay of 0.5 s (librdkafka's default is 3 s). A rebalance that is not the first
+takes the session timeout less 1 s, so tests use a session timeout of 2 s. Crashes of the mock end
+sequences.
 """,
     "kfake": """\
 # franz-go's kfake

@@ -118,29 +118,14 @@ def minimise(run: Verification, how: Replayer) -> None:
     A sequence tried for one finding may be a shorter trace of another one. When the time is over,
     the next call goes on.
     """
-    raw = [finding for finding in run.kept() if finding is not run.minimal.get(finding.key)]
+    raw = [finding for finding in run.kept() if not run.is_minimal(finding)]
     if not raw:
         return
     done = run.progress("making findings minimal", len(raw))
     others: dict[tuple[str, ...], Finding] = {}
 
     def smallest(finding: Finding) -> None:
-        trial = _trial(how, lambda found: found.key == finding.key, partial(keep, others))
-        if how.again is not None:
-            trial = _only_untried(run, how, finding, trial)
-        shorter = shrink(finding, trial, run.graphs)
-        if how.is_over():
-            run.findings[finding.key] = shorter
-            return
-        small: Finding | None = shorter
-        if small is finding and how.again is not None:  # no replay found it again
-            again = (found for found in how.again(finding.sequence) if found is not None)
-            small = next((found for found in again if found.key == finding.key), None)
-        if small is None:
-            del run.findings[finding.key]
-            run.result.not_reproduced += 1
-        else:
-            run.findings[finding.key] = run.minimal[finding.key] = small
+        _minimise_one(run, how, finding, others)
 
     def counted(finding: Finding) -> None:
         smallest(finding)
@@ -149,6 +134,28 @@ def minimise(run: Verification, how: Replayer) -> None:
     how.each(counted, raw)
     if how.again is None:
         how.each(smallest, [each for each in others.values() if _is_shorter(run, each)])
+
+
+def _minimise_one(
+    run: Verification, how: Replayer, finding: Finding, others: dict[tuple[str, ...], Finding]
+) -> None:
+    """Replace a finding by the shortest one; `others` receives other findings on the way."""
+    trial = _trial(how, lambda found: found.key == finding.key, partial(keep, others))
+    if how.again is not None:
+        trial = _only_untried(run, how, finding, trial)
+    shorter = shrink(finding, trial, run.graphs)
+    if how.is_over():
+        run.findings[finding.key] = shorter
+        return
+    small: Finding | None = shorter
+    if small is finding and how.again is not None:  # no replay found it again
+        again = (found for found in how.again(finding.sequence) if found is not None)
+        small = next((found for found in again if found.key == finding.key), None)
+    if small is None:
+        del run.findings[finding.key]
+        run.result.not_reproduced += 1
+    else:
+        run.findings[finding.key] = run.minimal[finding.key] = small
 
 
 def _only_untried(run: Verification, how: Replayer, finding: Finding, trial: Trial) -> Trial:
@@ -183,15 +190,23 @@ def conclude(run: Verification, how: Replayer) -> None:
     graphs = list(dict.fromkeys([*run.kafka_graphs, *run.graphs]))
 
     def shortest(finding: Finding) -> None:
+        if how.again is not None and finding.cause is None and not run.is_minimal(finding):
+            _minimise_one(run, how, finding, {})
+            if finding.key not in run.findings:
+                return
+            finding = run.findings[finding.key]
         trial = _trial(how, lambda other: _is_same(run, finding, other))
         small = shrink(finding, trial, run.graphs) if finding.cause else finding
         if how.again is None:
             small = canonicalise(small, trial, graphs)
-        small = _excusing_least(run, small._replace(cause=finding.cause))
+        small = excusing_least(run, small._replace(cause=finding.cause))
         run.findings[small.key] = small
+
+    def counted(finding: Finding) -> None:
+        shortest(finding)
         done(1)
 
-    how.each(shortest, every)
+    how.each(counted, every)
 
 
 def _is_same(run: Verification, finding: Finding, other: Finding) -> bool:
@@ -201,7 +216,7 @@ def _is_same(run: Verification, finding: Finding, other: Finding) -> bool:
     return run.search.explains(other)
 
 
-def _excusing_least(run: Verification, finding: Finding) -> Finding:
+def excusing_least(run: Verification, finding: Finding) -> Finding:
     """The finding with the fewest other deviations that its sequence needs."""
     *before, _last = finding.exchanges or (None,)
     test = ObservedTest.of(finding)._replace(exchanges=tuple(before))

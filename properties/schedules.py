@@ -108,7 +108,6 @@ def _real_time(run: Verification, *, share: bool) -> None:
         if run.has_enough:
             break
     with concurrently(run, CONCURRENT) as how:
-        minimise(run, how)
         conclude(run, how)
 
 

@@ -29,7 +29,12 @@ from groupcheck.properties.deviations.search import Deviations, KnownDeviation, 
 from groupcheck.properties.explored import Explored, explored, with_deviations
 from groupcheck.properties.findings.finding import Finding, keep, length_of
 from groupcheck.properties.interruption import Map, Pool, interruptible
-from groupcheck.properties.minimising import conclude, in_virtual_time, minimise
+from groupcheck.properties.minimising import (
+    conclude,
+    excusing_least,
+    in_virtual_time,
+    minimise,
+)
 from groupcheck.properties.ports.numbering import first_generation
 from groupcheck.properties.ports.port import Port, PortUnavailableError
 from groupcheck.properties.ports.source import PortSource
@@ -168,8 +173,14 @@ class Verification:
                 minimise(self, how)
                 conclude(self, how)
         except TimeOverError:
-            self.findings |= {found.key: found for found in self.search.findings()}
+            self._add_causes()
             self.result.time_over = f"{over}, the findings may not be minimal"
+
+    def _add_causes(self) -> None:
+        """Add a finding for each deviation that has none yet."""
+        for found in self.search.findings():
+            if found.key not in self.findings:
+                self.findings[found.key] = excusing_least(self, found)
 
     @property
     def time_over(self) -> str:
@@ -290,13 +301,17 @@ class Verification:
         Returns:
             Whether there are any.
         """
-        findings = [each for each in self.findings.values() if self.minimal.get(each.key) is each]
+        findings = list(filter(self.is_minimal, self.findings.values()))
         if not self.has_answered or not self.search.learn(findings, self.coverages.values()):
             return False
         self.tried.clear()
         self.drop_explained()
         self.explore(dict)
         return True
+
+    def is_minimal(self, finding: Finding) -> bool:
+        """Whether a finding was minimised."""
+        return self.minimal.get(finding.key) is finding
 
     def drop_explained(self) -> None:
         """Drop the findings that the deviations explain, and excuse these in the others.
@@ -432,7 +447,7 @@ class Verification:
 
     def _end_early(self, why: str) -> None:
         self.result.ended_early = why
-        self.findings |= {found.key: found for found in self.search.findings()}
+        self._add_causes()
         self._publish()
 
     def _publish(self) -> None:

@@ -152,7 +152,10 @@ def sooner(finding: Finding) -> Iterator[Sequence]:
         if passed_ms >= last.ms:
             return
         yield finding.sequence._replace(steps=(*steps, Advance(passed_ms)))
-        state = successors(state, Advance(due[0].left_ms), profile, config)[0].coordinator
+        outcomes = successors(state, Advance(due[0].left_ms), profile, config)
+        if not outcomes:  # rules with deviations may have none
+            return
+        state = outcomes[0].coordinator
 
 
 def fair(sequence: Sequence, candidates: Iterable[tuple[Input, ...]]) -> Iterator[Sequence]:

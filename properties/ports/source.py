@@ -261,7 +261,7 @@ def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
 
 def _librdkafka_mock(spec: str, tolerances: Tolerances) -> PortSource:
     from groupcheck.model.classic.instances.instance import DELAY
-    from groupcheck.properties.ports.librdkafka import DELAY_MS, MockBrokers
+    from groupcheck.properties.ports.librdkafka import SETTINGS, MockBrokers
 
     with _naming(spec):
         given = parse_settings(spec.partition("?")[2])
@@ -274,7 +274,7 @@ def _librdkafka_mock(spec: str, tolerances: Tolerances) -> PortSource:
         spec,
         lambda: brokers.port(tolerances),
         tolerances,
-        broker_settings=lambda: BrokerSettings({DELAY: DELAY_MS, **given}),
+        broker_settings=lambda: BrokerSettings({**SETTINGS, **given}),
         stop=brokers.stop,
         interrupt=brokers.interrupted.set,
     )

@@ -21,6 +21,7 @@ from groupcheck.model.vocabulary import (
     Request,
     SyncGroupRequest,
 )
+from groupcheck.properties import schedules, verify
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import count_covered
@@ -103,6 +104,20 @@ def test_after_the_time_no_sequence_is_replayed_to_make_a_finding_minimal() -> N
     run.check_interruption = over
     with pytest.raises(TimeOverError), concurrently(run, 1) as how:
         list(how.replays([Sequence("2.7", {}, ())]))
+
+
+def test_deviations_found_in_time_excuse_only_what_their_traces_need(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def over(*_: object) -> None:
+        raise TimeOverError
+
+    for module in (schedules, verify):
+        monkeypatch.setattr(module, "conclude", over)
+    edits = DropRule("heartbeat/other-generation"), DropRule("sync/stable")
+    result = _verify(*edits, time_s=100)
+    assert {str(finding.cause) for finding in result.findings} == set(map(str, edits))
+    assert [finding.sequence.deviations for finding in result.findings] == [(), ()]
 
 
 def test_finding_that_is_not_minimal_in_time_explains_nothing_until_a_later_round() -> None:

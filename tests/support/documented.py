@@ -34,7 +34,7 @@ NOT_RUN: Final = {
     "groupcheck verify builtin --code implementation": "minutes: tests/cli/test_code.py",
     "groupcheck verify builtin --profile 4.1 --code implementation": "as the one before",
     "groupcheck verify kfake": "it needs a broker: tests/properties/brokers",
-    "groupcheck verify librdkafka-mock": "20 s of real time: tests/properties/ports",
+    "groupcheck verify librdkafka-mock": "minutes of real time: tests/properties/ports",
     "groupcheck verify tansu": "it needs a broker: tests/properties/brokers",
     "groupcheck verify mokapi": "it needs a broker: tests/properties/brokers",
     "groupcheck assignors verify kafka-python": "its next version may differ: tests/properties",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.classic.exploring.canonical import rename
@@ -16,13 +16,16 @@ from groupcheck.model.engine.minimising import without
 from groupcheck.model.vocabulary import ErrorCode, Protocol, Request
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.findings.merge_steps import advances_merged, shorter_forms
-from groupcheck.properties.findings.shrink import fair, shrink, simpler
+from groupcheck.properties.findings.shrink import fair, shrink, simpler, sooner
 from groupcheck.properties.ports.port import Observation
 from groupcheck.properties.run import replay
 from groupcheck.properties.sequence import Sequence
 from support import requests
 from support.model_port import ModelPort
 from support.spaces import explored_once
+
+if TYPE_CHECKING:
+    import pytest
 
 
 class TakesOldGenerations(ModelPort):
@@ -126,6 +129,18 @@ def test_the_last_advance_is_as_short_as_the_finding_allows() -> None:
     assert finding is not None
     small = shrink(finding, lambda ss: _first(ss, finding.key, ListsMembersToFollowers))
     assert small.sequence.steps[-1] == Advance(6_000)  # the initial delay and its extension
+
+
+def test_an_advance_after_which_edited_rules_have_no_outcome_stays(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    long = Sequence("2.7", {}, (_join(1), _join(2), Advance(600_000)))
+    finding = replay(long, ListsMembersToFollowers())
+    assert finding is not None
+    earlier = list(sooner(finding))
+    monkeypatch.setattr("groupcheck.properties.findings.shrink.successors", lambda *_: [])
+    assert list(sooner(finding)) == earlier[:1]
+    assert len(earlier) > 1
 
 
 def test_removing_a_join_removes_the_steps_with_its_member_id() -> None:

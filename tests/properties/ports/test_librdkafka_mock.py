@@ -28,7 +28,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.ports import codec, librdkafka
 from groupcheck.properties.ports.librdkafka import (
-    DELAY_MS,
+    SETTINGS,
     LibrdkafkaPort,
     MockBroker,
     MockBrokers,
@@ -47,7 +47,6 @@ from groupcheck.properties.tolerances import Tolerances
 from groupcheck.properties.verify import Verification
 
 JOIN = kafka.JoinGroupRequest("group", 10_000, 10_000, protocols=(Protocol("range", b"topics"),))
-BROKER = {DELAY: DELAY_MS}
 HEARTBEAT = kafka.HeartbeatRequest("group", 1, "nobody")
 
 
@@ -60,7 +59,7 @@ def port() -> Iterator[LibrdkafkaPort]:
 
 @pytest.fixture(autouse=True)
 def _opened(port: LibrdkafkaPort) -> None:
-    port.open("2.7", BROKER)
+    port.open("2.7", SETTINGS)
 
 
 def ask(port: LibrdkafkaPort, request_id: int, version: int, body: RequestBody) -> ResponseBody:
@@ -72,7 +71,7 @@ def ask(port: LibrdkafkaPort, request_id: int, version: int, body: RequestBody) 
 
 def test_a_member_joins_syncs_heartbeats_commits_and_leaves(port: LibrdkafkaPort) -> None:
     seen = port.request(Request(1, 5, JOIN), {1})
-    assert DELAY_MS - 50 <= seen.elapsed_ms < DELAY_MS + 1_000
+    assert SETTINGS[DELAY] - 50 <= seen.elapsed_ms < SETTINGS[DELAY] + 1_000
     joined = seen.responses[0].body
     assert isinstance(joined, kafka.JoinGroupResponse)
     member, generation = joined.member_id, joined.generation_id
@@ -142,12 +141,12 @@ def test_null_assignment_is_read_as_empty(port: LibrdkafkaPort) -> None:
 def test_crash_of_the_library_is_a_failure_and_the_next_test_has_a_new_broker() -> None:
     port = LibrdkafkaPort(MockBroker())
     assert port.max_versions is None
-    assert port.open("2.7", BROKER).name == "librdkafka's mock broker"
+    assert port.open("2.7", SETTINGS).name == "librdkafka's mock broker"
     with pytest.raises(PortFailedError) as failed:
         port.request(Request(1, 5, JOIN._replace(protocols=())), {1})
     assert failed.value.kind == "port crashed"
     assert "its process was killed by signal SIG" in failed.value.reason
-    port.open("2.7", BROKER)
+    port.open("2.7", SETTINGS)
     assert isinstance(ask(port, 1, 3, HEARTBEAT), kafka.HeartbeatResponse)
     port.shutdown()
     port.shutdown()
@@ -159,7 +158,7 @@ def test_each_test_has_a_new_cluster_in_the_process_of_the_test_before() -> None
     try:
         for _ in range(2):
             port = brokers.port(Tolerances())
-            port.open("2.7", BROKER)
+            port.open("2.7", SETTINGS)
             processes.append(port._broker._program)
             stored.append(ask(port, 1, 1, HEARTBEAT))
             ask(port, 2, 5, JOIN)
@@ -174,11 +173,11 @@ def test_each_test_has_a_new_cluster_in_the_process_of_the_test_before() -> None
 
 def test_crash_between_two_tests_costs_no_test() -> None:
     port = LibrdkafkaPort(MockBroker())
-    port.open("2.7", BROKER)
+    port.open("2.7", SETTINGS)
     program = port._broker._program
     assert program is not None
     program._process.kill()
-    port.open("2.7", BROKER)
+    port.open("2.7", SETTINGS)
     assert ask(port, 1, 1, HEARTBEAT) == kafka.HeartbeatResponse(ErrorCode.GROUP_ID_NOT_FOUND)
     port.shutdown()
 
@@ -189,9 +188,9 @@ def test_cluster_has_the_initial_delay_of_the_test(port: LibrdkafkaPort) -> None
 
 
 def test_initial_delay_of_a_verification_can_be_given_and_no_other_setting() -> None:
-    assert port_source("librdkafka-mock").broker_settings() == BrokerSettings(BROKER)
+    assert port_source("librdkafka-mock").broker_settings() == BrokerSettings(SETTINGS)
     source = port_source(f"librdkafka-mock?{DELAY}=1000")
-    assert source.broker_settings() == BrokerSettings({DELAY: 1_000})
+    assert source.broker_settings() == BrokerSettings({**SETTINGS, DELAY: 1_000})
     with pytest.raises(UnknownPortError, match=r"has no setting group\.max\.size"):
         port_source("librdkafka-mock?group.max.size=2")
 
@@ -229,7 +228,7 @@ def test_missing_confluent_kafka_is_reported_with_the_command_to_install_it(
 ) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(PortUnavailableError) as error:
-        LibrdkafkaPort(MockBroker()).open("2.7", BROKER)
+        LibrdkafkaPort(MockBroker()).open("2.7", SETTINGS)
     assert str(error.value) == (
         "librdkafka-mock needs the package confluent-kafka: pip install 'groupcheck[wire]'"
     )
@@ -242,7 +241,7 @@ def test_missing_kafka_python_is_reported_with_the_command_to_install_it(
     codec._modules.cache_clear()
     monkeypatch.setitem(sys.modules, "kafka.protocol", None)
     with pytest.raises(PortUnavailableError) as error:
-        LibrdkafkaPort(MockBroker()).open("2.7", BROKER)
+        LibrdkafkaPort(MockBroker()).open("2.7", SETTINGS)
     assert str(error.value).endswith("kafka-python: pip install 'groupcheck[wire]'")
 
 
@@ -251,7 +250,7 @@ def test_interrupted_start_leaves_no_process() -> None:
     interrupted.set()
     port = LibrdkafkaPort(MockBroker(interrupted))
     with pytest.raises(PortUnavailableError, match=r"^interrupted$"):
-        port.open("2.7", BROKER)
+        port.open("2.7", SETTINGS)
     assert port._broker._program is not None
     process = port._broker._program._process
     port.shutdown()
@@ -265,7 +264,7 @@ def test_broker_that_does_not_start_is_unavailable(
     program.write_text("raise SystemExit('no room')")
     monkeypatch.setattr(librdkafka, "PROGRAM", program)
     with pytest.raises(PortUnavailableError) as error:
-        LibrdkafkaPort(MockBroker()).open("2.7", BROKER)
+        LibrdkafkaPort(MockBroker()).open("2.7", SETTINGS)
     assert str(error.value) == "librdkafka's mock broker does not start: no room"
 
 
@@ -274,7 +273,8 @@ def test_verification_of_the_mock_has_minimal_findings(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     report = tmp_path / "report"
-    status = main(["verify", "librdkafka-mock", "--examples", "60", "--report", str(report)])
+    options = ["--examples", "60", "--time", "60s", "--report", str(report)]
+    status = main(["verify", "librdkafka-mock", *options])
     printed = capsys.readouterr().out
     assert status == 1
     assert "MEMBER_ID_REQUIRED" in printed
