@@ -31,7 +31,7 @@ GZIP = 1
 RECORDS = 50  # in a batch of the long log
 
 
-def eventually(holds: Callable[[], bool], bound_s: float = 30) -> None:
+def eventually(holds: Callable[[], bool], bound_s: float = 120) -> None:
     """Wait until something holds."""
     deadline = time.monotonic() + bound_s
     while not holds():
