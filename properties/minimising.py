@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from itertools import chain, islice, repeat
+from math import inf
 from queue import SimpleQueue
+from time import monotonic
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from groupcheck.properties.deviations.deviating import deviating
@@ -85,13 +87,16 @@ def concurrently(
     run: Verification,
     concurrent: int,
     once: Replay | None = None,
-    is_over: Callable[[], bool] = lambda: False,
+    until_s: float = inf,
 ) -> Iterator[Replayer]:
     """Sequences run concurrently, on a real clock.
 
-    `once` replays a sequence, by default on a port of its own. When `is_over` returns true, shorter
-    sequences are no longer tried.
+    `once` replays a sequence, by default on a port of its own. After `until_s`, of the monotonic
+    clock, shorter sequences are no longer tried.
     """
+
+    def is_over() -> bool:
+        return monotonic() > until_s
 
     def replay_once(sequence: Sequence) -> Finding | None:
         run.check_interruption()
@@ -124,20 +129,26 @@ def minimise(run: Verification, how: Replayer) -> None:
     done = run.progress("making findings minimal", len(raw))
     others: dict[tuple[str, ...], Finding] = {}
 
-    def smallest(finding: Finding) -> None:
-        _minimise_one(run, how, finding, others)
-
-    def counted(finding: Finding) -> None:
-        smallest(finding)
-        done(1)
-
-    how.each(counted, raw)
+    smallest = partial(_minimise_one, run, how, others)
+    how.each(_counted(smallest, done), raw)
     if how.again is None:
         how.each(smallest, [each for each in others.values() if _is_shorter(run, each)])
 
 
+def _counted(
+    do: Callable[[Finding], None], done: Callable[[int], None]
+) -> Callable[[Finding], None]:
+    """The same for one finding, which is then counted as done."""
+
+    def counted(finding: Finding) -> None:
+        do(finding)
+        done(1)
+
+    return counted
+
+
 def _minimise_one(
-    run: Verification, how: Replayer, finding: Finding, others: dict[tuple[str, ...], Finding]
+    run: Verification, how: Replayer, others: dict[tuple[str, ...], Finding], finding: Finding
 ) -> None:
     """Replace a finding by the shortest one; `others` receives other findings on the way."""
     trial = _trial(how, lambda found: found.key == finding.key, partial(keep, others))
@@ -162,11 +173,11 @@ def _only_untried(run: Verification, how: Replayer, finding: Finding, trial: Tri
     """Tries only what earlier rounds have not tried for the finding: replays take long."""
 
     def untried(sequences: list[Sequence]) -> Finding | None:
-        pending: dict[tuple[object, ...], Sequence] = {
-            (finding.key, each.steps, *each.broker.items()): each for each in sequences
+        pending = {
+            key: each
+            for each in sequences
+            if (key := (finding.key, each.steps, *each.broker.items())) not in run.tried
         }
-        for tried in run.tried.intersection(pending):
-            del pending[tried]
         found = trial(list(pending.values()))
         if found is None and not how.is_over():
             run.tried.update(pending)
@@ -191,7 +202,7 @@ def conclude(run: Verification, how: Replayer) -> None:
 
     def shortest(finding: Finding) -> None:
         if how.again is not None and finding.cause is None and not run.is_minimal(finding):
-            _minimise_one(run, how, finding, {})
+            _minimise_one(run, how, {}, finding)
             if finding.key not in run.findings:
                 return
             finding = run.findings[finding.key]
@@ -202,11 +213,7 @@ def conclude(run: Verification, how: Replayer) -> None:
         small = excusing_least(run, small._replace(cause=finding.cause))
         run.findings[small.key] = small
 
-    def counted(finding: Finding) -> None:
-        shortest(finding)
-        done(1)
-
-    how.each(counted, every)
+    how.each(_counted(shortest, done), every)
 
 
 def _is_same(run: Verification, finding: Finding, other: Finding) -> bool:

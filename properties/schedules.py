@@ -99,7 +99,7 @@ def _real_time(run: Verification, *, share: bool) -> None:
         is_left = _tour_concurrently(run, share=share) and bool(run.settings.time_s)
         # As long as transitions are left, they get half of the time.
         until_s = 2 * monotonic() - began_s if is_left else inf
-        with concurrently(run, CONCURRENT, is_over=partial(_is_after, until_s)) as how:
+        with concurrently(run, CONCURRENT, until_s=until_s) as how:
             minimise(run, how)
         if run.search_is_over:
             run.result.time_over = run.time_over
@@ -109,10 +109,6 @@ def _real_time(run: Verification, *, share: bool) -> None:
             break
     with concurrently(run, CONCURRENT) as how:
         conclude(run, how)
-
-
-def _is_after(until_s: float) -> bool:
-    return monotonic() > until_s
 
 
 def _tour_concurrently(run: Verification, *, share: bool) -> bool:

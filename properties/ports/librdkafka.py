@@ -36,6 +36,7 @@ PROGRAM: Final = Path(__file__).with_name("librdkafka_program.py")
 START_S: Final = 20.0
 END_S: Final = 2.0
 CRASH_S: Final = 0.5
+FAILURES: Final = (PortFailedError, TimeoutError, ValueError)  # of a process that has to answer
 # The settings of a verification. Other requests fit into the initial delay, on a busy machine too;
 # Kafka's default is 3 s. Members have the longest session timeout: a rebalance that is not the
 # first takes that time less 1 s (rdkafka_mock_cgrp.c:422 of v2.15.0).
@@ -83,13 +84,13 @@ class MockBroker:
         """
         if self._program is not None:
             # A cluster may crash or hang when it ends.
-            with suppress(PortFailedError, TimeoutError):
+            with suppress(*FAILURES):
                 return self._cluster(self._program, delay_ms)
             self.stop()
         self._program = self._started()
         try:
             return self._cluster(self._program, delay_ms)
-        except (PortFailedError, TimeoutError, ValueError) as error:
+        except FAILURES as error:
             self.stop()
             last = self.stderr.splitlines()[-1:]
             msg = ": ".join(["librdkafka's mock broker does not start", *last])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from functools import partial
 from threading import Event
@@ -209,16 +209,10 @@ def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
     from groupcheck.properties.brokers.catalogue import Brokers, definitions
     from groupcheck.properties.ports.wire import WirePort
 
-    name, _, query = spec.partition("?")
-    definition = definitions().get(name)
+    definition = definitions().get(spec.partition("?")[0])
     if definition is None:
         return None
-    with _naming(spec):
-        given = parse_settings(query)
-    known = {*definition.settings, *definition.optional}
-    if unknown := next((name for name in given if name not in known), None):
-        msg = f"{spec!r}: {definition.title} has no setting {unknown}"
-        raise UnknownPortError(msg)
+    given = _settings(spec, definition.title, {*definition.settings, *definition.optional})
     brokers = Brokers(definition, given)
     shared = brokers.shared
     optional = {name: given[name] for name in definition.optional if name in given}
@@ -259,15 +253,21 @@ def _broker(spec: str, tolerances: Tolerances) -> PortSource | None:
     )
 
 
+def _settings(spec: str, title: str, known: Collection[str]) -> dict[str, int]:
+    """Return the settings in the PORT argument of a broker, all of them `known`."""
+    with _naming(spec):
+        given = parse_settings(spec.partition("?")[2])
+    if unknown := next((name for name in given if name not in known), None):
+        msg = f"{spec!r}: {title} has no setting {unknown}"
+        raise UnknownPortError(msg)
+    return given
+
+
 def _librdkafka_mock(spec: str, tolerances: Tolerances) -> PortSource:
     from groupcheck.model.classic.instances.instance import DELAY
     from groupcheck.properties.ports.librdkafka import SETTINGS, MockBrokers
 
-    with _naming(spec):
-        given = parse_settings(spec.partition("?")[2])
-    if unknown := next((name for name in given if name != DELAY), None):
-        msg = f"{spec!r}: librdkafka's mock broker has no setting {unknown}"
-        raise UnknownPortError(msg)
+    given = _settings(spec, "librdkafka's mock broker", {DELAY})
     # One process for each test, since some requests crash it.
     brokers = MockBrokers()
     return PortSource(

@@ -154,21 +154,22 @@ def test_crash_of_the_library_is_a_failure_and_the_next_test_has_a_new_broker() 
 
 def test_each_test_has_a_new_cluster_in_the_process_of_the_test_before() -> None:
     brokers = MockBrokers()
-    stored, processes = [], []
+    answers, processes = [], []
     try:
         for _ in range(2):
             port = brokers.port(Tolerances())
             port.open("2.7", SETTINGS)
             processes.append(port._broker._program)
-            stored.append(ask(port, 1, 1, HEARTBEAT))
-            ask(port, 2, 5, JOIN)
+            # Each test has a group of its own, except for the empty group id.
+            answers.append(ask(port, 1, 1, HEARTBEAT._replace(group_id="")))
+            ask(port, 2, 5, JOIN._replace(group_id=""))
             port.shutdown()
             port.shutdown()  # gives the process back once only
         assert brokers._idle.qsize() == 1
     finally:
         brokers.stop()
     assert processes[0] is processes[1]
-    assert stored == [kafka.HeartbeatResponse(ErrorCode.GROUP_ID_NOT_FOUND)] * 2
+    assert answers == [kafka.HeartbeatResponse(ErrorCode.GROUP_ID_NOT_FOUND)] * 2
 
 
 def test_crash_between_two_tests_costs_no_test() -> None:
