@@ -41,6 +41,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 from broker_pages import (
     ABOUT,
     ANSWER_MS,
+    GRACE_MS,
     TIME_S,
     Column,
     Found,
@@ -312,7 +313,7 @@ def _runs_of_minors(into: Path) -> Iterator[MinorRun]:
 
 def verify(name: str) -> None:
     """Verify a broker that has a page of its own, and write the page."""
-    source = port_source(name, tolerances=Tolerances(answer_ms=ANSWER_MS))
+    source = port_source(name, tolerances=Tolerances(answer_ms=ANSWER_MS, grace_ms=GRACE_MS))
     try:
         settings = Settings(source.profile or PROFILE, time_s=TIME_S)
         result = result_record(Verification(source, settings).run())

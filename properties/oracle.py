@@ -105,6 +105,11 @@ class Oracle(engine.Oracle[Outcome]):
         """The rules of each outcome that was kept last."""
         return frozenset(outcome.applied for outcome in self.kept)
 
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the state is unknown."""
+        return all(state.is_unknown for state in self.states)
+
     def has_revealed(self, symbols: Iterable[str]) -> bool:
         """Whether the port has revealed the ids of these symbols."""
         return all(symbol in self._symbols for symbol in symbols)
@@ -265,14 +270,15 @@ class Oracle(engine.Oracle[Outcome]):
         allowed = {r.request_id: self._normal(r, self._symbols) for r in responses}
         if len(answers) != len(seen.responses):
             return Difference("answered twice", distance=MISSING_ANSWER)
+        is_unknown = outcome.coordinator.is_unknown  # then it allows all other answers
         found = [
             _of_answers(request_id, allowed.get(request_id), answers.get(request_id))
-            for request_id in sorted(allowed.keys() | answers.keys())
+            for request_id in sorted(allowed if is_unknown else allowed.keys() | answers.keys())
             if allowed.get(request_id) != answers.get(request_id)
         ]
         if found:
             return found[0]._replace(distance=sum(difference.distance for difference in found))
-        if seen.groups is not None:
+        if seen.groups is not None and not is_unknown:
             compared = (outcome.coordinator.group, view)
             if compared != self._agreed:  # most steps change neither
                 field = differing_field(*compared, self.names)

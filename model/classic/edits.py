@@ -103,7 +103,8 @@ def as_json(edit: Edit) -> Json:
         KeyError: it is of another kind.
     """
     name = _NAMES[type(edit)]
-    values: Json = dict(zip(edit._fields, edit, strict=True))
+    parts = zip(edit._fields, edit, strict=True)
+    values: Json = {field: each for field, each in parts if not _is_usual(edit, field)}
     if isinstance(edit, FromVersion):
         values["other"] = edit.other.name
     elif isinstance(edit, Sometimes):
@@ -123,7 +124,8 @@ def from_json(data: object, version: Version) -> Edit:
     if kind is None or not isinstance(data, dict):
         msg = f"expected an edit ({', '.join(KINDS)}), got {shown(data)}"
         raise MalformedEditError(msg)
-    if data.keys() != {"edit", *kind._fields}:
+    fields = {"edit", *kind._fields}
+    if not fields - kind._field_defaults.keys() <= data.keys() <= fields:
         msg = f"{data['edit']}: expected the fields {', '.join(kind._fields)}, got {shown(data)}"
         raise MalformedEditError(msg)
     if kind is Sometimes:
@@ -132,12 +134,24 @@ def from_json(data: object, version: Version) -> Edit:
             return Sometimes(of)
         msg = f"sometimes: expected an edit that drops something, got {shown(data['of'])}"
         raise MalformedEditError(msg)
-    edit: Edit = kind(*(_FIELDS.get(name, _name)(data[name], name) for name in kind._fields))
+    edit: Edit = kind(
+        **{
+            name: _FIELDS.get(name, _name)(data[name], name)
+            for name in kind._fields
+            if name in data
+        }
+    )
     try:
         edit(version)
     except UnknownPartError as unknown:
         raise MalformedEditError(*unknown.args) from unknown
     return edit
+
+
+def _is_usual(edit: Edit, field: str) -> bool:
+    """Whether a field that may be left out has its default."""
+    default: Any = edit._field_defaults.get(field)
+    return default is not None and getattr(edit, field) == default
 
 
 def _name(value: object, path: str) -> str:
@@ -179,6 +193,7 @@ _FIELDS: Final[Mapping[str, Callable[[object, str], Any]]] = {
     "other": _version,
     "number": _number,
     "holds": _truth,
+    "ends": _truth,
     "fields": _answer_fields,
 }
 

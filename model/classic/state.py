@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from operator import itemgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from groupcheck.model.vocabulary import (
     DeleteGroupsRequest,
@@ -328,13 +328,17 @@ class FailAppends(NamedTuple):
 
 
 class Serving(StrEnum):
-    """Whether this coordinator has the group's partition of the log."""
+    """Whether this coordinator has the group's partition of the log.
+
+    `UNKNOWN`: nothing is known of the coordinator, after an answer of a port that deviates.
+    """
 
     __hash__ = str.__hash__
 
     SERVED = "served"
     LOADING = "loading"
     UNLOADED = "unloaded"
+    UNKNOWN = "unknown"
 
 
 class Coordinator(NamedTuple):
@@ -357,6 +361,14 @@ class Coordinator(NamedTuple):
     committed: Committed | None = None
     max_size: int | None = None
     removed_group_join_ms: int | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether nothing is known of the state."""
+        return self.serving is Serving.UNKNOWN
+
+
+UNKNOWN: Final = Coordinator(serving=Serving.UNKNOWN)
 
 
 class Advance(NamedTuple):

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.state import (
+    UNKNOWN,
     Append,
     Coordinator,
     Group,
@@ -170,22 +171,27 @@ class Step(engine.EngineStep):
 
     def outcome(self) -> Outcome:
         """The state after the step, its answers and the rules applied."""
+        ends = self.version.unknown_after
+        is_unknown = bool(ends) and not ends.isdisjoint(self.reasons)
         return Outcome(
-            Coordinator(
-                self.group,
-                self.holding,
-                _still_due(self.appends, self.responses) if self.appends else (),
-                self.serving,
-                self.active,
-                self.failing,
-                self.log,
-                self.committed,
-                self.max_size,
-                self.removed_group_join_ms,
-            ),
+            UNKNOWN if is_unknown else self._after(),
             tuple(self.responses),
             tuple(self.applied),
             tuple(self.reasons),
+        )
+
+    def _after(self) -> Coordinator:
+        return Coordinator(
+            self.group,
+            self.holding,
+            _still_due(self.appends, self.responses) if self.appends else (),
+            self.serving,
+            self.active,
+            self.failing,
+            self.log,
+            self.committed,
+            self.max_size,
+            self.removed_group_join_ms,
         )
 
 

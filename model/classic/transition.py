@@ -97,7 +97,12 @@ FAULTS: Final[dict[type, Callable[[Step, Any], object]]] = {
 def successors(
     before: Coordinator, given: Input, profile: Profile, config: Config
 ) -> list[Outcome]:
-    """Every allowed outcome of an input, one for each choice that Kafka leaves open."""
+    """Every allowed outcome of an input, one for each choice that Kafka leaves open.
+
+    An unknown state has one outcome, without answers, which stands for all of them.
+    """
+    if before.is_unknown:
+        return [Outcome(before, (), (), ())]
     return outcomes(before, profile, config, _act(given))
 
 

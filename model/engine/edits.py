@@ -368,21 +368,24 @@ class ChangeAnswer(NamedTuple):
 
     An `InsteadOf` value changes only answers that have the other value. A field that an answer does
     not have is set in each record that the answer contains, if the record has it. `parts.code` is a
-    field of the records in `parts`.
+    field of the records in `parts`. If the answer `ends` what is known, the state is unknown after
+    it: the version allows everything.
     """
 
     rule: str
     fields: tuple[tuple[str, Any], ...]
+    ends: bool = False
 
     def __str__(self) -> str:
-        values = (f"{name}={_shown(value)}" for name, value in self.fields)
-        return f"`{self.rule}` answered {', '.join(values)}"
+        values = ", ".join(f"{name}={_shown(value)}" for name, value in self.fields)
+        return f"`{self.rule}` answered {values}{'; what follows is unknown' * self.ends}"
 
     def __call__(self, version: Version) -> Version:
         """The version with this edit."""
         table_of(version, self.rule)
         changes = (*version.answers.get(self.rule, ()), self.change)
-        return version._replace(answers={**version.answers, self.rule: changes})
+        ends = version.unknown_after | ({self.rule} if self.ends else set())
+        return version._replace(answers={**version.answers, self.rule: changes}, unknown_after=ends)
 
     def change(self, answer: A) -> A:
         """The answer with these fields."""

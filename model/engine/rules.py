@@ -228,6 +228,7 @@ class Version(NamedTuple):
         areas: the names of the tables of each area, in the order in which they are declared.
         known_behaviours: the names of all behaviours of the specification.
         answers: by the id of a rule, changes of what it answers, in their order.
+        unknown_after: the rules after whose answers the state is unknown.
         first_numbers: of what is numbered, by its name, the number of the first.
     """
 
@@ -238,6 +239,7 @@ class Version(NamedTuple):
     areas: Mapping[str, tuple[str, ...]]
     known_behaviours: frozenset[str]
     answers: Mapping[str, tuple[Callable[[Any], Any], ...]] = MappingProxyType({})
+    unknown_after: frozenset[str] = frozenset()
     first_numbers: Mapping[str, int] = MappingProxyType({})
 
     @property

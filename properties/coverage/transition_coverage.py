@@ -36,12 +36,13 @@ Label = tuple[tuple[object, ...], tuple[str, ...]]
 class Fork:
     """The transitions of one input in one node: several where Kafka allows a choice."""
 
-    __slots__ = ("branches", "given", "tries")
+    __slots__ = ("branches", "divergences", "given", "tries")
 
     def __init__(self, given: Input) -> None:
         self.given = given
         self.branches: list[TransitionReference] = []
         self.tries = 0
+        self.divergences = 0
 
     @property
     def max_tries(self) -> int:
@@ -154,6 +155,8 @@ class Coverage:
         with self._lock:
             self.shown.update(taken)
             self.times.update(taken)
+            if fork.divergences:
+                self._close_if_diverging(fork)
             if self.shown.issuperset(fork.branches):
                 self._done(fork.branches[0].node, fork)
             return taken[0] if len(taken) == 1 else None
@@ -192,16 +195,29 @@ class Coverage:
             self.times.update(often)
 
     def diverge(self, node: int, fork: Fork) -> None:
-        """Record that the port's answer was not allowed; no path goes through the fork any more."""
+        """Record that the port's answer was not allowed.
+
+        No path goes through the fork any more, unless the answer was allowed more often: a port may
+        have a state that the model lacks.
+        """
         with self._lock:
+            fork.divergences += 1
             self.diverged.update(fork.branches)
-            self._closed.update(fork.branches)
-            self._ways[node] = self._ways_out(node)
+            self._close_if_diverging(fork)
             self._done(node, fork)
             label = self._label(node, fork)
             self._divergences[label] += 1
             if self._divergences[label] == MAX_DIVERGENCES:
                 self._postpone(label)
+
+    def _close_if_diverging(self, fork: Fork) -> None:
+        """Close a fork to paths, or open it again if its answers were mostly allowed."""
+        node = fork.branches[0].node
+        if fork.divergences >= sum(self.times[branch] for branch in fork.branches):
+            self._closed.update(fork.branches)
+        else:
+            self._closed.difference_update(fork.branches)
+        self._ways[node] = self._ways_out(node)
 
     def miss(self, branch: TransitionReference) -> None:
         """Record that the port took another branch than the path needs.
@@ -380,21 +396,25 @@ class Coverage:
 
     def kinds(self) -> str:
         """Return the outcome of each transition as a letter, in the order of the graph."""
-        reachable = self._reachable()
+        reachable, with_unsupported = self._reachable(self.left_out), self._reachable(frozenset())
+
+        def kind_of_untried(node: int) -> Kind:
+            if node in reachable:
+                return Kind.UNTRIED
+            return Kind.UNSUPPORTED if node in with_unsupported else Kind.NOT_CHOSEN
+
         kinds = ((branch, self._kind(branch)) for branch in references(self.space))
         return "".join(
-            Kind.NOT_CHOSEN if kind is Kind.UNTRIED and branch.node not in reachable else kind
-            for branch, kind in kinds
+            kind_of_untried(branch.node) if kind is Kind.UNTRIED else kind for branch, kind in kinds
         )
 
-    def _reachable(self) -> set[int]:
-        """The nodes reachable without the branches that the port did not choose."""
+    def _reachable(self, without: Collection[TransitionReference]) -> set[int]:
+        """The nodes reachable without these branches, and those that the port did not choose."""
         found, pending = {0}, [0]
         while pending:
             for fork in self._forks[pending.pop()].values():
-                taken = [
-                    branch for branch in fork.branches if branch in self.shown
-                ] or fork.branches
+                taken = [branch for branch in fork.branches if branch in self.shown]
+                taken = taken or [branch for branch in fork.branches if branch not in without]
                 new = {self.after(branch) for branch in taken} - found
                 found |= new
                 pending += new

@@ -45,13 +45,17 @@ class Stage(IntEnum):
     GUARDED = auto()  # another guard of the rules
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
+    WIDE_ANSWER = auto()  # the same, if that makes other rules unreachable
     VAGUE = auto()  # fields of the answer that may have any value
     PAIRS = auto()
     WIDE = auto()  # edits of earlier stages that make other rules unreachable
 
 
+# The APIs whose requests change the members of a group.
+OF_MEMBERS: Final = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup"})
+
 # Tried on all findings before any other stage is.
-SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.VAGUE)
+SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.WIDE_ANSWER)
 REST: Final = tuple(stage for stage in Stage if stage not in SIMPLE)
 EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR)
 
@@ -79,7 +83,7 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
         case Stage.INSTEAD:
             kafka = EVERY_PROFILE[model.name].version
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
-        case Stage.ONLY_ANSWER:
+        case Stage.ONLY_ANSWER | Stage.WIDE_ANSWER:
             found = _only_answers(applied & beside, finding, model)
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
@@ -115,7 +119,7 @@ def _only_answers(rules: set[str], finding: Finding, model: Profile) -> Iterator
     any values but the error; always, or only in the state that the group was in.
     """
     difference = finding.difference
-    if difference is None or difference.allowed is not None or difference.seen is None:
+    if difference is None or not _does_less(difference):
         return
     group, test = finding.before and finding.before.group, ObservedTest.of(finding)
     conditions = ("", *((state_is(group.state).words,) if group else ()))
@@ -129,6 +133,13 @@ def _only_answers(rules: set[str], finding: Finding, model: Profile) -> Iterator
             changes = _changed_fields(instead.difference)
             for fields in (changes, [(name, _any_but_errors(each)) for name, each in changes]):
                 yield other._replace(fields=tuple(fields))
+
+
+def _does_less(difference: Difference) -> bool:
+    """Whether the port answers at once where Kafka waits, or an error where Kafka answers none."""
+    if difference.seen is None or difference.allowed is None:
+        return difference.seen is not None
+    return any(change.own is ErrorCode.NONE for _, change in _changed_fields(difference))
 
 
 def _any_but_errors(change: InsteadOf) -> InsteadOf:
@@ -186,8 +197,18 @@ def changed_answers(finding: Finding) -> Iterator[ChangeAnswer]:
         rule = _reason(outcome.responses, outcome.reasons, difference.request_id)
         changes = _changed_fields(difference)
         if rule and changes:
+            # Kafka's state says nothing about what follows a request that only the port accepts.
+            ends = _is_accepted(finding, changes)
             for value_of in (_always, _where_it_was, _any):
-                yield ChangeAnswer(rule, tuple(_merged(changes, value_of).items()))
+                yield ChangeAnswer(rule, tuple(_merged(changes, value_of).items()), ends)
+
+
+def _is_accepted(finding: Finding, changes: list[tuple[str, InsteadOf]]) -> bool:
+    """Whether a port accepts a request that may change the members, and that Kafka refuses."""
+    last = finding.sequence.steps[-1]
+    errors = (each for _, each in changes if isinstance(each.own, ErrorCode))
+    changes_members = isinstance(last, Request) and last.api in OF_MEMBERS
+    return changes_members and any(each.value is ErrorCode.NONE for each in errors)
 
 
 def _reason(

@@ -53,11 +53,19 @@ class ObservedTest(NamedTuple):
         shift = first_generation(model) - self.first_generation
         return (renumbered(given, seen, shift) for given, seen in self.exchanges)
 
-    def allowed_by(self, model: Profile, steps: SharedSteps | None = None) -> bool:
-        """Whether a model allows the whole test; `steps` has the known steps of the model."""
+    def allowed_by(
+        self, model: Profile, steps: SharedSteps | None = None, *, known: bool = True
+    ) -> bool:
+        """Whether a model allows the whole test; `steps` has the known steps of the model.
+
+        A test does not count as allowed if its state is unknown before its end, but as if it were
+        if it need not be `known`.
+        """
         oracle = self._oracle(model, steps)
         try:
             for given, seen in self.exchanges_of(model):
+                if oracle.is_unknown:
+                    return not known
                 oracle.follow(given, seen)
         except DivergedError:
             return False

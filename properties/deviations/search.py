@@ -108,6 +108,10 @@ class Search:
     def _allows(self, model: Profile, test: ObservedTest) -> bool:
         return test.allowed_by(model, self._known_steps())
 
+    def _is_no_finding(self, test: ObservedTest) -> bool:
+        """Whether the deviations allow a test, as far as its state is known."""
+        return test.allowed_by(self.model, self._known_steps(), known=False)
+
     def _applied(self, test: ObservedTest, *models: Profile) -> set[str]:
         return test.applied(*models, steps=self._known_steps())
 
@@ -142,22 +146,36 @@ class Search:
         # A different numbering hides all other explanations.
         self._number_otherwise(pending, tests, covered)
         self._explain_together(tests, covered)
-        for stages in (SIMPLE, REST):
-            for finding, test in zip(pending, tests, strict=True):
-                tried = (stages, finding.key, *map(str, self.adopted))
-                if tried in self._unexplained:
-                    continue
-                if self._allows(self.model, test):
-                    self._add_evidence(test)
-                    continue
-                better = self._replacing(test, covered, stages)
-                better = better or self._adding(finding, covered, before, tests, stages)
-                if better is not None:
-                    self.adopted = better
-                    self._add_evidence(test)
-                else:
-                    self._unexplained.add(tried)
+        while self._explain(pending, tests, covered, before, SIMPLE):
+            pass
+        self._explain(pending, tests, covered, before, REST)
         self._refute(tests)
+
+    def _explain(
+        self,
+        findings: list[Finding],
+        tests: list[ObservedTest],
+        covered: Shown,
+        before: Deviations,
+        stages: tuple[Stage, ...],
+    ) -> bool:
+        """Adopt edits of these stages, each for one finding; False if none explains any."""
+        adopted = self.adopted
+        for finding, test in zip(findings, tests, strict=True):
+            tried = (stages, finding.key, *map(str, self.adopted))
+            if tried in self._unexplained:
+                continue
+            if self._is_no_finding(test):
+                self._add_evidence(test)
+                continue
+            better = self._replacing(test, covered, stages)
+            better = better or self._adding(finding, covered, before, tests, stages)
+            if better is not None:
+                self.adopted = better
+                self._add_evidence(test)
+            else:
+                self._unexplained.add(tried)
+        return self.adopted != adopted
 
     def _in_time(self, edits: Iterable[T]) -> Iterator[T]:
         """The edits, while there is time to try them."""
@@ -169,7 +187,7 @@ class Search:
     def _refute(self, tests: list[ObservedTest]) -> None:
         """Drop each deviation that a test contradicts, if the others explain that test."""
         for test in tests:
-            if self._allows(self.model, test):
+            if self._is_no_finding(test):
                 continue
             for deviation in self.adopted:
                 model = self._model_of(self.without(deviation))
@@ -246,7 +264,7 @@ class Search:
         )
 
     def _add_evidence(self, test: ObservedTest) -> None:
-        if test not in self.evidence:
+        if test not in self.evidence and self._allows(self.model, test):
             self.evidence.append(test)
 
     def explains(self, finding: Finding) -> bool:
@@ -340,7 +358,7 @@ class Search:
             for edit in sorted(found, key=lambda each: -explained[str(each)]):
                 alone = self._predicts((*before, edit), edit, tests)
                 wide = not alone and self._is_wide(self.adopted, edit, covered)
-                if wide and stage < Stage.PAIRS:
+                if wide and stage < Stage.PAIRS and stage is not Stage.WIDE_ANSWER:
                     continue
                 others = self._of(
                     finding, Stage.OWN, Stage.NEAR, Stage.GUARDED, Stage.CERTAIN, Stage.VAGUE

@@ -97,6 +97,8 @@ def _differences(one: Version, other: Version) -> Iterator[Part]:
         for name in ours.keys() | theirs.keys():
             if ours.get(name) != theirs.get(name):
                 yield field, name
+    for name in one.unknown_after ^ other.unknown_after:
+        yield "answers", name
     for name in one.behaviours ^ other.behaviours:
         yield "behaviours", name
 

@@ -83,7 +83,9 @@ class CoordinatorMachine(RuleBasedStateMachine):
         except FoundError as found:
             self._found(found)
         else:
-            self.kinds.add((before, self.test.run.oracle.applied))
+            oracle = self.test.run.oracle
+            self.kinds.add((before, oracle.applied))
+            self.over = oracle.is_unknown
 
     def _found(self, found: FoundError) -> None:
         self.over = True

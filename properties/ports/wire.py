@@ -23,6 +23,7 @@ from groupcheck.model.vocabulary import (
     NO_MEMBER_ID,
     EndTxnRequest,
     EndTxnResponse,
+    JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
     Request,
@@ -120,7 +121,10 @@ class WirePort:
         self._released = released
         self._reuses_connections = False
         self._connections: list[Connection[Request]] = []
+        # In the test: those of members, those with a JoinGroup, and all that were used.
         self._of_members: dict[str, Connection[Request]] = {}
+        self._joined: set[Connection[Request]] = set()
+        self._used: set[Connection[Request]] = set()
         self._selector: selectors.BaseSelector | None = None
         self._barrier = Barrier(lambda: self._client(*self._info.address))
         self._producers = Producers(self._client, self._interrupted)
@@ -192,7 +196,11 @@ class WirePort:
             message = codec.to_message(self._out(request.body), request.api_version)
         except codec.InexpressibleError as error:
             return Observation(unsupported=str(error))
-        self._free_connection(_member_id(request.body)).send(request, message, request.client_id)
+        connection = self._free_connection(request.body)
+        self._used.add(connection)
+        if isinstance(request.body, JoinGroupRequest):
+            self._joined.add(connection)
+        connection.send(request, message, request.client_id)
         if request.request_id not in expected:
             self._barrier.wait()
         return self._observe([], expected)
@@ -231,6 +239,8 @@ class WirePort:
     def close(self) -> None:
         """End the test: close the connections that the next test cannot use."""
         self._of_members.clear()
+        self._joined.clear()
+        self._used.clear()
         self._producers.close()
         if not self._reuses_connections or self._selector is None:
             self._disconnect()
@@ -312,18 +322,20 @@ class WirePort:
         selector.register(connection.socket, selectors.EVENT_READ, connection)
         return connection
 
-    def _free_connection(self, member_id: str) -> Connection[Request]:
-        """The member's connection, or if it has none or waits on it, one that is no member's.
+    def _free_connection(self, body: RequestBody) -> Connection[Request]:
+        """The member's connection, or if it has none or waits on it, one on which nobody joined.
 
-        If no other one can be opened, members share those that they have.
+        A JoinGroup needs one that the test has not used yet. If no other one can be opened,
+        members share those that they have.
         """
         free = [each for each in self._connections if not each.in_flight]
-        own = self._of_members.get(member_id)
+        own = self._of_members.get(_member_id(body))
         if own in free:
             return own
-        others = [each for each in free if each not in self._of_members.values()]
+        used = self._used if isinstance(body, JoinGroupRequest) else self._joined
+        others = [each for each in free if each not in used]
         if len(self._connections) >= ENOUGH_CONNECTIONS:
-            others = free
+            others = others or free
         if others:
             return others[0]
         try:

@@ -112,8 +112,9 @@ EnvironmentInput = (
 class Environment(NamedTuple):
     """A canonical state, and the settings that all clients of an instance share.
 
-    Timeouts are in milliseconds. `revealed` and `pending` are the ids that clients know. A new
-    member may join if there is `room`. If `subscribes`, members subscribe to topics.
+    Timeouts are in milliseconds; Kafka refuses `refused_session_ms`. `revealed` and `pending` are
+    the ids that clients know. A new member may join if there is `room`. If `subscribes`, members
+    subscribe to topics.
     """
 
     profile: Profile
@@ -123,6 +124,7 @@ class Environment(NamedTuple):
     rebalance_ms: int
     room: bool
     subscribes: bool = False
+    refused_session_ms: int = 1
 
     @property
     def group(self) -> Group:
@@ -201,7 +203,7 @@ def _syncs(group: Group, revealed: list[str]) -> Iterator[kafka.SyncGroupRequest
 
 def _refused_at_once(environment: Environment) -> Iterator[RequestBody]:
     yield environment.join(NO_MEMBER_ID)._replace(group_id="")
-    yield environment.join(NO_MEMBER_ID)._replace(session_timeout_ms=1)
+    yield environment.join(NO_MEMBER_ID)._replace(session_timeout_ms=environment.refused_session_ms)
     yield kafka.SyncGroupRequest("", 0, NOBODY, None, "consumer", "range")
     yield kafka.SyncGroupRequest(GROUP_ID, 0, NOBODY)
     yield kafka.HeartbeatRequest("", 0, NOBODY)

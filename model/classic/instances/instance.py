@@ -36,6 +36,8 @@ from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
 
 DELAY = "group.initial.rebalance.delay.ms"
+MAX_SESSION = "group.max.session.timeout.ms"
+MAX_MS = 2**31 - 1
 
 TIMED = frozenset({Feature.TIME})
 
@@ -112,7 +114,9 @@ class Instance(NamedTuple):
         return tuple(f"m{i}" for i in range(1, self.members + 1))
 
     def inputs(self, state: Coordinator) -> Iterator[Input]:
-        """The inputs that are possible in a canonical state."""
+        """The inputs that are possible in a canonical state; none in an unknown one."""
+        if state.is_unknown:
+            return
         environment = self._scene(state)
         for body in membership(environment, self.features):
             version = self._version(body)
@@ -184,7 +188,17 @@ class Instance(NamedTuple):
             self.rebalance_ticks * self.tick_ms,
             _count_ids(state) < self.members,
             not self.features.isdisjoint({Feature.ADMINISTRATION, Feature.EXPIRY}),
+            self._refused_session_ms,
         )
+
+    @property
+    def _refused_session_ms(self) -> int:
+        """A session timeout below the minimum; on a real clock one above the maximum, if any.
+
+        There the session of a coordinator that accepts it does not end during a test.
+        """
+        highest_ms = self.settings.get(MAX_SESSION, 0)
+        return highest_ms + 1 if highest_ms < MAX_MS else 1
 
 
 @cache

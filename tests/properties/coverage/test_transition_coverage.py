@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import compress
 from random import Random
 
 import pytest
 
+from groupcheck.model.classic.instances.instance import real_clock_instances
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.classic.state import Group, GroupState
+from groupcheck.model.engine.exploration import StateSpace, explore
+from groupcheck.model.vocabulary import Request
+from groupcheck.properties.coverage.covered import references
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES, Coverage, Fork
 from support.spaces import explored
@@ -84,3 +89,41 @@ def test_transitions_behind_a_branch_never_taken_count_as_not_observed(
 ) -> None:
     kinds = _toured(explored(version, "membership")).kinds()
     assert set(kinds) == {*SHOWN, Kind.NOT_CHOSEN}
+
+
+def test_only_a_transition_that_was_mostly_allowed_is_in_paths_once_it_has_diverged() -> None:
+    space = explored("2.7", "membership")
+    coverage = Coverage(space, Random(0))
+    fork = next(fork for fork in coverage.forks(0) if coverage.after(fork.branches[0]) != 0)
+    target = coverage.after(fork.branches[0])
+
+    def is_in_paths() -> bool:
+        return target in coverage._ways[0]
+
+    others = [each for each in coverage.forks(0) if each is not fork]
+    for other in others:
+        coverage.diverge(0, other)
+    coverage.show(fork, fork.branches[:1])
+    coverage.show(fork, fork.branches[:1])
+    coverage.diverge(0, fork)
+    assert is_in_paths()
+    coverage.diverge(0, fork)
+    assert not is_in_paths()
+    coverage.show(fork, fork.branches[:1])
+    assert is_in_paths()
+
+
+def test_transitions_that_only_a_missing_api_leads_to_count_as_not_supported() -> None:
+    """Without LeaveGroup no one-member group on a real clock becomes empty."""
+    profile = PROFILES["2.7"]
+    (instance,) = real_clock_instances(profile, 1).values()
+    space = explore(instance)
+    coverage = Coverage(space, Random(0))
+    given = {each.given for edges in space.edges for each in edges}
+    apis = {each.api for each in given if isinstance(each, Request)}
+    coverage.support_only(apis - {"LeaveGroup"})
+    groups = [space.nodes[transition.node].group or Group() for transition in references(space)]
+    is_left = [group.state is GroupState.EMPTY and group.generation_id > 0 for group in groups]
+    kinds = coverage.kinds()
+    assert set(compress(kinds, is_left)) == {Kind.UNSUPPORTED}
+    assert Kind.UNTRIED in kinds

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
+
 import pytest
 
+from groupcheck.model.classic.instances.inputs import NOBODY
 from groupcheck.model.classic.instances.instance import virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.edits import (
@@ -19,14 +22,20 @@ from groupcheck.model.engine.edits import (
     RequireGuard,
     SetBehaviour,
     Sometimes,
+    about,
 )
-from groupcheck.model.vocabulary import ErrorCode
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    JoinGroupResponse,
+    Request,
+    Response,
+)
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.search import KnownDeviation, Search
 from groupcheck.properties.explored import explored, virtual
 from groupcheck.properties.findings.explanation import explain
 from groupcheck.properties.ports.numbering import NumberedPort
-from groupcheck.properties.ports.port import Port
+from groupcheck.properties.ports.port import Observation, Port, PortInfo
 from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import DRAWS, replay
@@ -41,6 +50,7 @@ SETTINGS = Settings(examples=0, walks=0)
 
 OTHER_GENERATION = DropRule("heartbeat/other-generation")
 ANSWERED = ChangeAnswer("sync/other-generation", (("error_code", ErrorCode.UNKNOWN_MEMBER_ID),))
+MEMBER_ID_KEPT = ("member_id", "")
 EDITS: list[Edit] = [
     OTHER_GENERATION,
     ANSWERED,
@@ -93,6 +103,52 @@ def test_a_port_that_rejects_a_request_in_one_state_has_one_cause_and_all_is_cov
         result = _verified(edit)
         assert _causes(result) == [str(edit)]
         assert result.covered_transitions == result.transitions
+
+
+def test_a_refusal_that_makes_other_rules_unreachable_is_one_cause() -> None:
+    """Kafka starts a rebalance there, and here nobody else does."""
+    error = InsteadOf(ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.INVALID_GROUP_ID)
+    fields = (("error_code", error), ("generation_id", InsteadOf(0, -1)), MEMBER_ID_KEPT)
+    edit = OnlyAnswer("join/changed-completing", "", "join/invalid-group-id", fields)
+    assert _causes(_verified(edit)) == [str(edit)]
+
+
+class _Accepting(ModelPort):
+    """Accepts a JoinGroup of a member that is unknown, and then answers nothing any more."""
+
+    def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
+        self._generation_id = 0
+        return super().open(profile, config)
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        seen = super().request(request, expected)
+        if self._generation_id:
+            return Observation()
+        body = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=NOBODY)
+        if seen.responses != (Response(request.request_id, body),):
+            return seen
+        self._generation_id += request.request_id
+        joined = JoinGroupResponse(ErrorCode.NONE, self._generation_id, "consumer", "range")
+        answer = joined._replace(leader=NOBODY, member_id=NOBODY)
+        return Observation((Response(request.request_id, answer),))
+
+
+def test_what_follows_a_request_that_only_the_port_accepts_is_unknown_but_no_other_part() -> None:
+    given = together({"metadata": virtual_time_instances(NEW, 2)["metadata"]})
+    edited = deviating(NEW, (ANSWERED,))
+    accepting = PortSource("accepting", lambda: _Accepting(edited=edited))
+    result = Verification(accepting, SETTINGS, given=given).run()
+    accepted, others = [], []
+    for cause in (finding.cause for finding in result.findings):
+        is_accepted = isinstance(cause, ChangeAnswer) and cause.ends
+        (accepted if is_accepted else others).append(cause)
+    assert {about(cause) for cause in accepted} == {"join/no-group", "join/unknown-member"}
+    assert others == [ANSWERED]
+    assert result.covered_transitions == result.transitions
+    beyond = Verification(accepting, Settings(walks=500, examples=100), given=given).run()
+    rules = {about(finding.cause) for finding in beyond.findings if finding.cause is not None}
+    assert rules >= {"join/no-group", "join/unknown-member", "sync/other-generation"}
+    assert len(rules) == len(beyond.findings) <= 4  # also of static members
 
 
 @pytest.mark.parametrize("seed", [0, 1])

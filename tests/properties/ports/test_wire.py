@@ -118,6 +118,25 @@ def test_requests_of_a_member_go_over_the_connection_on_which_it_joined(
     assert of_a is not of_b
 
 
+def test_nobody_else_uses_the_connection_of_a_refused_join_group(
+    broker: Broker, port: WirePort
+) -> None:
+    """Some brokers identify a member by its connection."""
+    broker.answer = lambda asked: reply(asked, **{**JOINED, "error_code": 27}, member_id="")
+    unknown = HEARTBEAT._replace(member_id="nobody")
+    bodies = (unknown, JOIN, unknown, JOIN._replace(member_id="nobody"), JOIN, unknown)
+    for request_id, body in enumerate(bodies):
+        if body is unknown:
+            broker.answer, before = lambda asked: reply(asked, error_code=25), broker.answer
+            port.request(Request(request_id, 3, body), {request_id})
+            broker.answer = before
+        else:
+            port.request(Request(request_id, 3, body), {request_id})
+    first, *others = broker.askers
+    assert [asker is first for asker in others] == [False, True, False, False, True]
+    assert len(set(others)) == 4
+
+
 def test_many_members_that_do_not_wait_share_eight_connections(
     broker: Broker, port: WirePort
 ) -> None:

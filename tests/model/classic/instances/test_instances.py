@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from groupcheck.model.classic.instances.instance import DELAY, real_clock_instances
+from groupcheck.model.classic.instances.instance import (
+    DELAY,
+    MAX_SESSION,
+    Instance,
+    real_clock_instances,
+)
 from groupcheck.model.classic.instances.small import instances_named, small_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.exploration import explore
-from groupcheck.model.vocabulary import OffsetFetchRequest, Request
+from groupcheck.model.vocabulary import JoinGroupRequest, OffsetFetchRequest, Request
 from groupcheck.properties.explored import virtual
 from groupcheck.properties.result import Settings
 from support.walks import toured
@@ -81,3 +86,22 @@ def test_no_instance_is_found_by_other_settings_or_another_name() -> None:
     assert instance.members == 2
     assert not list(instances_named(profile, "membership", 2, {DELAY: 1}))
     assert not list(instances_named(profile, "no such instance", 2, {DELAY: 150_000}))
+
+
+def test_a_refused_session_on_a_real_clock_does_not_end_during_a_test() -> None:
+    broker = {MAX_SESSION: 30_000}
+    (timed,) = real_clock_instances(PROFILES["2.7"], 1, broker).values()
+    (unlimited,) = real_clock_instances(PROFILES["2.7"], 1, {MAX_SESSION: 2**31 - 1}).values()
+    virtual_time = virtual(PROFILES["2.7"], Settings(members=1))["membership"]
+    assert [_refused_ms(each) for each in (timed, unlimited, virtual_time)] == [30_001, 1, 1]
+
+
+def _refused_ms(instance: Instance) -> int:
+    """The session timeout that is out of range."""
+    joins = {
+        given.body.session_timeout_ms
+        for given in instance.inputs(instance.initial)
+        if isinstance(given, Request) and isinstance(given.body, JoinGroupRequest)
+    }
+    (refused_ms,) = joins - {instance.session_ticks * instance.tick_ms}
+    return refused_ms
