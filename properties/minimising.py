@@ -31,6 +31,10 @@ CHANCES: Final = 3
 # its time limit.
 MOST_HANGS: Final = 3
 
+# How many findings are made minimal at a time on a real clock, the shortest first: each may try
+# dozens of sequences, and within a limited time a few minimal findings explain more than none.
+MOST_AT_ONCE: Final = 6
+
 # Runs a sequence again, and returns what it finds.
 Replay = Callable[[Sequence], Finding | None]
 
@@ -108,7 +112,7 @@ def concurrently(
     def replay_in_time(sequence: Sequence) -> Finding | None:
         return None if is_over() else replay_once(sequence)
 
-    with run.pool(concurrent) as pool, run.pool(max(len(run.findings), 1)) as findings:
+    with run.pool(concurrent) as pool, run.pool(MOST_AT_ONCE) as findings:
         yield Replayer(
             lambda sequences: pool.map(replay_in_time, sequences),
             lambda do, found: list(findings.map(do, found)),

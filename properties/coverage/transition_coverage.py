@@ -26,7 +26,8 @@ from groupcheck.properties.result import TransitionCounts
 # branches are rare: for example, one requires a certain order of all timers (`Fork.max_tries`).
 TRIES_PER_BRANCH = 8
 
-# After this many equal divergences an input is tried in other states only after all other inputs.
+# After this many equal divergences an input is tried in other states only after all other inputs,
+# and after so many in a row no path goes through an input whose answers were allowed before.
 MAX_DIVERGENCES = 3
 
 
@@ -42,7 +43,7 @@ class Fork:
         self.given = given
         self.branches: list[TransitionReference] = []
         self.tries = 0
-        self.divergences = 0
+        self.divergences = 0  # since an answer was allowed
 
     @property
     def max_tries(self) -> int:
@@ -156,7 +157,10 @@ class Coverage:
             self.shown.update(taken)
             self.times.update(taken)
             if fork.divergences:
-                self._close_if_diverging(fork)
+                fork.divergences = 0
+                self._closed.difference_update(fork.branches)
+                node = fork.branches[0].node
+                self._ways[node] = self._ways_out(node)
             if self.shown.issuperset(fork.branches):
                 self._done(fork.branches[0].node, fork)
             return taken[0] if len(taken) == 1 else None
@@ -197,27 +201,20 @@ class Coverage:
     def diverge(self, node: int, fork: Fork) -> None:
         """Record that the port's answer was not allowed.
 
-        No path goes through the fork any more, unless the answer was allowed more often: a port may
-        have a state that the model lacks.
+        No path goes through the fork any more, unless one of its last answers was allowed: a port
+        may have a state that the model lacks.
         """
         with self._lock:
             fork.divergences += 1
             self.diverged.update(fork.branches)
-            self._close_if_diverging(fork)
+            if fork.divergences >= MAX_DIVERGENCES or self.shown.isdisjoint(fork.branches):
+                self._closed.update(fork.branches)
+                self._ways[node] = self._ways_out(node)
             self._done(node, fork)
             label = self._label(node, fork)
             self._divergences[label] += 1
             if self._divergences[label] == MAX_DIVERGENCES:
                 self._postpone(label)
-
-    def _close_if_diverging(self, fork: Fork) -> None:
-        """Close a fork to paths, or open it again if its answers were mostly allowed."""
-        node = fork.branches[0].node
-        if fork.divergences >= sum(self.times[branch] for branch in fork.branches):
-            self._closed.update(fork.branches)
-        else:
-            self._closed.difference_update(fork.branches)
-        self._ways[node] = self._ways_out(node)
 
     def miss(self, branch: TransitionReference) -> None:
         """Record that the port took another branch than the path needs.

@@ -323,7 +323,7 @@ class WirePort:
         return connection
 
     def _free_connection(self, body: RequestBody) -> Connection[Request]:
-        """The member's connection, or if it has none or waits on it, one on which nobody joined.
+        """The member's connection, or if it has none or waits on it, one without a JoinGroup.
 
         A JoinGroup needs one that the test has not used yet. If no other one can be opened,
         members share those that they have.

@@ -91,26 +91,20 @@ def test_transitions_behind_a_branch_never_taken_count_as_not_observed(
     assert set(kinds) == {*SHOWN, Kind.NOT_CHOSEN}
 
 
-def test_only_a_transition_that_was_mostly_allowed_is_in_paths_once_it_has_diverged() -> None:
+def test_a_transition_that_was_allowed_leaves_paths_after_several_divergences_in_a_row() -> None:
     space = explored("2.7", "membership")
     coverage = Coverage(space, Random(0))
-    fork = next(fork for fork in coverage.forks(0) if coverage.after(fork.branches[0]) != 0)
-    target = coverage.after(fork.branches[0])
-
-    def is_in_paths() -> bool:
-        return target in coverage._ways[0]
-
-    others = [each for each in coverage.forks(0) if each is not fork]
+    wanted, *others = (f for f in coverage.forks(0) if coverage.after(f.branches[0]) != 0)
     for other in others:
         coverage.diverge(0, other)
-    coverage.show(fork, fork.branches[:1])
-    coverage.show(fork, fork.branches[:1])
-    coverage.diverge(0, fork)
-    assert is_in_paths()
-    coverage.diverge(0, fork)
-    assert not is_in_paths()
-    coverage.show(fork, fork.branches[:1])
-    assert is_in_paths()
+    way: list[bool] = []
+    for is_allowed in (True, *[False] * MAX_DIVERGENCES, True, False):
+        if is_allowed:
+            coverage.show(wanted, wanted.branches[:1])
+        else:
+            coverage.diverge(0, wanted)
+        way.append(coverage.after(wanted.branches[0]) in coverage._ways[0])
+    assert way == [*[True] * MAX_DIVERGENCES, False, True, True]
 
 
 def test_transitions_that_only_a_missing_api_leads_to_count_as_not_supported() -> None:

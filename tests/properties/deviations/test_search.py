@@ -50,7 +50,6 @@ SETTINGS = Settings(examples=0, walks=0)
 
 OTHER_GENERATION = DropRule("heartbeat/other-generation")
 ANSWERED = ChangeAnswer("sync/other-generation", (("error_code", ErrorCode.UNKNOWN_MEMBER_ID),))
-MEMBER_ID_KEPT = ("member_id", "")
 EDITS: list[Edit] = [
     OTHER_GENERATION,
     ANSWERED,
@@ -105,12 +104,16 @@ def test_a_port_that_rejects_a_request_in_one_state_has_one_cause_and_all_is_cov
         assert result.covered_transitions == result.transitions
 
 
-def test_a_refusal_that_makes_other_rules_unreachable_is_one_cause() -> None:
-    """Kafka starts a rebalance there, and here nobody else does."""
+@pytest.mark.parametrize("rule", ["join/changed-completing", "join/leader-stable"])
+def test_a_port_that_refuses_what_kafka_answers_at_once_has_one_exact_cause(rule: str) -> None:
     error = InsteadOf(ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.INVALID_GROUP_ID)
-    fields = (("error_code", error), ("generation_id", InsteadOf(0, -1)), MEMBER_ID_KEPT)
-    edit = OnlyAnswer("join/changed-completing", "", "join/invalid-group-id", fields)
-    assert _causes(_verified(edit)) == [str(edit)]
+    fields = (("error_code", error), ("generation_id", InsteadOf(0, -1)))
+    edit = OnlyAnswer(rule, "", "join/invalid-group-id", fields)
+    given = together({"metadata": virtual_time_instances(NEW, 1)["metadata"]})
+    refusing = PortSource("refusing", lambda: _port(edit))
+    result = Verification(refusing, SETTINGS, given=given).run()
+    assert _causes(result) == [str(edit)]
+    assert result.covered_transitions == result.transitions
 
 
 class _Accepting(ModelPort):

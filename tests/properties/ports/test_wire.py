@@ -118,7 +118,7 @@ def test_requests_of_a_member_go_over_the_connection_on_which_it_joined(
     assert of_a is not of_b
 
 
-def test_nobody_else_uses_the_connection_of_a_refused_join_group(
+def test_no_other_request_uses_the_connection_of_a_refused_join_group(
     broker: Broker, port: WirePort
 ) -> None:
     """Some brokers identify a member by its connection."""
