@@ -9,9 +9,9 @@ import pytest
 
 from groupcheck.model.classic.instances.instance import real_clock_instances
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.classic.state import Group, GroupState
+from groupcheck.model.classic.state import Group
 from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.vocabulary import Request
+from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.coverage.covered import references
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES, Coverage, Fork

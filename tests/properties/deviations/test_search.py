@@ -141,10 +141,13 @@ def test_what_follows_a_request_that_only_the_port_accepts_is_unknown_but_no_oth
     edited = deviating(NEW, (ANSWERED,))
     accepting = PortSource("accepting", lambda: _Accepting(edited=edited))
     result = Verification(accepting, SETTINGS, given=given).run()
-    accepted, others = [], []
+    accepted: list[Edit] = []
+    others: list[Edit | None] = []
     for cause in (finding.cause for finding in result.findings):
-        is_accepted = isinstance(cause, ChangeAnswer) and cause.ends
-        (accepted if is_accepted else others).append(cause)
+        if isinstance(cause, ChangeAnswer) and cause.ends:
+            accepted.append(cause)
+        else:
+            others.append(cause)
     assert {about(cause) for cause in accepted} == {"join/no-group", "join/unknown-member"}
     assert others == [ANSWERED]
     assert result.covered_transitions == result.transitions

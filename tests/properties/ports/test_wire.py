@@ -15,7 +15,7 @@ import pytest
 
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.classic.instances.inputs import TOPIC
-from groupcheck.model.vocabulary import ErrorCode, MemberIdentity, Request, Response
+from groupcheck.model.vocabulary import ErrorCode, MemberIdentity, Request, RequestBody, Response
 from groupcheck.properties.ports import codec, connection, wire
 from groupcheck.properties.ports.port import (
     Observation,
@@ -122,16 +122,17 @@ def test_no_other_request_uses_the_connection_of_a_refused_join_group(
     broker: Broker, port: WirePort
 ) -> None:
     """Some brokers identify a member by its connection."""
-    broker.answer = lambda asked: reply(asked, **{**JOINED, "error_code": 27}, member_id="")
-    unknown = HEARTBEAT._replace(member_id="nobody")
-    bodies = (unknown, JOIN, unknown, JOIN._replace(member_id="nobody"), JOIN, unknown)
+
+    def answer(asked: Asked) -> bytes:
+        if "Join" in asked.name:
+            return reply(asked, **{**JOINED, "error_code": 27}, member_id="")
+        return reply(asked, error_code=25)
+
+    broker.answer = answer
+    unknown, joins = HEARTBEAT._replace(member_id="nobody"), JOIN._replace(member_id="nobody")
+    bodies: list[RequestBody] = [unknown, JOIN, unknown, joins, JOIN, unknown]
     for request_id, body in enumerate(bodies):
-        if body is unknown:
-            broker.answer, before = lambda asked: reply(asked, error_code=25), broker.answer
-            port.request(Request(request_id, 3, body), {request_id})
-            broker.answer = before
-        else:
-            port.request(Request(request_id, 3, body), {request_id})
+        port.request(Request(request_id, 3, body), {request_id})
     first, *others = broker.askers
     assert [asker is first for asker in others] == [False, True, False, False, True]
     assert len(set(others)) == 4
