@@ -316,12 +316,14 @@ def verify(name: str) -> None:
     source = port_source(name, tolerances=Tolerances(answer_ms=ANSWER_MS, grace_ms=GRACE_MS))
     try:
         settings = Settings(source.profile or PROFILE, time_s=TIME_S)
-        result = result_record(Verification(source, settings).run())
+        verification = Verification(source, settings)
+        result = result_record(verification.run())
     finally:
         source.stop()
     path = DOCS / f"{name}.md"
     before = path.read_text(encoding="utf-8")
-    path.write_text(broker_page(name, result, before), encoding="utf-8")
+    unreachable = sum(each.unreachable() for each in verification.coverages.values())
+    path.write_text(broker_page(name, result, unreachable, before), encoding="utf-8")
     sys.stdout.write(f"{name}: {result.covered:,} of {result.transitions:,} covered,")
     sys.stdout.write(f" {len(result.findings)} findings in {result.seconds:.0f} s\n")
 

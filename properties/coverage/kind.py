@@ -13,8 +13,8 @@ class Kind(StrEnum):
     `ANSWERED` (a request) and `HAPPENED` (time or a fault) are covered. `NOT_CHOSEN`: the port took
     other branches of the same input, or every path leads through such a branch. `AMBIGUOUS`: tried,
     but the observation fits several branches. `DIVERGED`: the port's answer was not allowed.
-    `UNSUPPORTED`: the port has no such input, or every path leads through one. `UNTRIED`: not
-    reached. `NOT_ASKED`: not among those to try.
+    `UNSUPPORTED`: the port has no such input. `UNTRIED`: not reached. `NOT_ASKED`: not among those
+    to try.
     """
 
     ANSWERED = "a"

@@ -393,19 +393,20 @@ class Coverage:
 
     def kinds(self) -> str:
         """Return the outcome of each transition as a letter, in the order of the graph."""
-        reachable, with_unsupported = self._reachable(self.left_out), self._reachable(frozenset())
-
-        def kind_of_untried(node: int) -> Kind:
-            if node in reachable:
-                return Kind.UNTRIED
-            return Kind.UNSUPPORTED if node in with_unsupported else Kind.NOT_CHOSEN
-
+        reachable = self._reachable()
         kinds = ((branch, self._kind(branch)) for branch in references(self.space))
         return "".join(
-            kind_of_untried(branch.node) if kind is Kind.UNTRIED else kind for branch, kind in kinds
+            Kind.NOT_CHOSEN if kind is Kind.UNTRIED and branch.node not in reachable else kind
+            for branch, kind in kinds
         )
 
-    def _reachable(self, without: Collection[TransitionReference]) -> set[int]:
+    def unreachable(self) -> int:
+        """Return how many untried transitions every path to which has an unsupported input."""
+        reachable = self._reachable(self.left_out)
+        kinds = zip(references(self.space), self.kinds(), strict=True)
+        return sum(kind == Kind.UNTRIED and at.node not in reachable for at, kind in kinds)
+
+    def _reachable(self, without: Collection[TransitionReference] = ()) -> set[int]:
         """The nodes reachable without these branches, and those that the port did not choose."""
         found, pending = {0}, [0]
         while pending:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from itertools import compress
 from random import Random
 
 import pytest
 
-from groupcheck.model.classic.instances.instance import real_clock_instances
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.classic.state import Group
-from groupcheck.model.engine.exploration import StateSpace, explore
-from groupcheck.model.vocabulary import GroupState, Request
-from groupcheck.properties.coverage.covered import references
+from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES, Coverage, Fork
 from support.spaces import explored
@@ -105,19 +100,3 @@ def test_a_transition_that_was_allowed_leaves_paths_after_several_divergences_in
             coverage.diverge(0, wanted)
         way.append(coverage.after(wanted.branches[0]) in coverage._ways[0])
     assert way == [*[True] * MAX_DIVERGENCES, False, True, True]
-
-
-def test_transitions_that_only_a_missing_api_leads_to_count_as_not_supported() -> None:
-    """Without LeaveGroup no one-member group on a real clock becomes empty."""
-    profile = PROFILES["2.7"]
-    (instance,) = real_clock_instances(profile, 1).values()
-    space = explore(instance)
-    coverage = Coverage(space, Random(0))
-    given = {each.given for edges in space.edges for each in edges}
-    apis = {each.api for each in given if isinstance(each, Request)}
-    coverage.support_only(apis - {"LeaveGroup"})
-    groups = [space.nodes[transition.node].group or Group() for transition in references(space)]
-    is_left = [group.state is GroupState.EMPTY and group.generation_id > 0 for group in groups]
-    kinds = coverage.kinds()
-    assert set(compress(kinds, is_left)) == {Kind.UNSUPPORTED}
-    assert Kind.UNTRIED in kinds

@@ -76,14 +76,10 @@ def test_what_a_port_does_not_support_is_left_out_and_named(space: StateSpace) -
     counts = coverage.counts()
     assert findings == []
     assert coverage.unsupported == ["holdAppends"]
-    held = sum(
-        node.holding or isinstance(edge.given, HoldAppends)
-        for node, edges in zip(space.nodes, space.edges, strict=True)
-        for edge in edges
-    )
+    holds = [isinstance(edge.given, HoldAppends) for edges in space.edges for edge in edges]
+    assert counts.unsupported == sum(holds)
     # Transitions that need held appends cannot be tried.
-    assert counts.unsupported == held
-    assert counts.untried == 0
+    assert counts.untried == coverage.unreachable() > 0
 
 
 def _heartbeats(space: StateSpace) -> int:
