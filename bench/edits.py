@@ -55,7 +55,7 @@ from groupcheck.properties.result import Settings
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.finding_title import title
 from support.model_port import ModelPort
-from support.product import Known, Product, UndecidedError, known
+from support.product import Known, Product, UndecidedError, known, only_with
 
 FOUND, INVISIBLE, UNDECIDED = "found", "invisible", "undecided"
 MISSED, ELSEWHERE = "missed", "other instance"  # visible in a default run's instances, or elsewhere
@@ -234,22 +234,23 @@ def _count(port: tuple[int, str]) -> Count:
     random = Random(seed)
     edits = _chosen(profile, number, random, given)
     edited = deviating(profile, edits)
-    shown = {str(e): s for e in edits if (s := _shortest(_without(e, edits, given), edited))}
+    shown = {str(e): s for e in edits if (s := _shown(e, edits, given))}
     started = time.process_time()
     source = PortSource("edited", lambda: ModelPort(edited=edited))
     settings = Settings(profile.name, examples=0, walks=WALKS_OF_SEVERAL, max_findings=MOST_CAUSES)
     found = Verification(source, settings, given=given).run().findings
     seconds = time.process_time() - started
     causes = {str(each.cause): each for each in found if each.cause is not None}
-    described = _describe(causes.values(), given, edited)
     named = [causes[edit] for edit in shown if edit in causes]
     others = len(shown) - len(named)
+    unlike = causes.keys() - {str(edit) for edit in edits}
+    described = bool(others or unlike) and _describe(causes.values(), given, edited)
     counts = Count(
         len(shown),
         len(named),
         others if described else 0,
         0 if described else others,
-        0 if described else len(causes.keys() - {str(edit) for edit in edits}),
+        0 if described else len(unlike),
         sum(each.cause is None for each in found),
         sum(len(each.sequence.steps) <= shown[str(each.cause)] for each in named),
         seconds,
@@ -280,24 +281,34 @@ def _is_possible(instances: Iterable[Known]) -> bool:
     return all(move.outcomes for move in moves)
 
 
-def _without(edit: Edit, edits: tuple[Edit, ...], given: Explored) -> list[Known]:
-    """The instances with the other edits, the smallest first."""
-    return _edited(tuple(each for each in edits if each is not edit), given)
+def _shown(edit: Edit, edits: tuple[Edit, ...], given: Explored) -> int | None:
+    """The steps of the shortest sequence that shows an edit beside the others, if any does."""
+    profile = _mine["setting"].profile
+    others = tuple(each for each in edits if each is not edit)
+    rule = only_with(deviating(profile, others), edit)
+    return _shortest(_edited(others, given), deviating(profile, edits), rule)
 
 
 def _edited(edits: tuple[Edit, ...], given: Explored) -> list[Known]:
     """The instances with these edits."""
-    edited = deviating(_mine["setting"].profile, edits)
+    here = _mine["setting"]
+    edited = deviating(here.profile, edits)
     there = with_deviations(given, edited, edits, lambda _states: None)
-    return [known(each) for each in there.spaces.values()]
+    return [
+        here.default[name] if space is given.spaces[name] else known(space)
+        for name, space in there.spaces.items()
+    ]
 
 
-def _shortest(given: list[Known], edited: Profile) -> int | None:
-    """The steps of the shortest sequence that distinguishes a port from a model, if any does."""
+def _shortest(given: list[Known], edited: Profile, rule: str | None = None) -> int | None:
+    """The steps of the shortest sequence that distinguishes a port from a model, if any does.
+
+    `rule` is the one without which a step is the same in both, if there is one.
+    """
     found: list[int] = []
     for each in given:
         try:
-            steps = Product(each, edited).shortest()
+            steps = Product(each, edited, rule).shortest()
         except UndecidedError:
             continue
         if steps is not None:
@@ -316,7 +327,7 @@ def several(options: argparse.Namespace) -> int:
     """Run ports with several edits, and print the table."""
     profile = PROFILES[options.version]
     given = explored(virtual_time_instances(profile, 2))
-    _mine["setting"] = Setting(profile, options.seed, given, {}, {})
+    _mine["setting"] = Setting(profile, options.seed, given, _by_size(given), {})
     print("edits  ports  " + "  ".join(Count._fields))  # noqa: T201
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
         for number in options.edits:

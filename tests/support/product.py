@@ -2,13 +2,16 @@
 
 A pair is a state of the edited model and the states of Kafka's model that gave the same responses.
 The search goes through all pairs, breadth first, with the inputs of the instance in each of Kafka's
-states. If each response of the edited model is one of Kafka's, no sequence shows the edit.
+states. If each response of the edited model is one of Kafka's, no sequence shows the edit. Where
+Kafka's model has edits of its own, it may add members without limit: a pair is left out if none of
+its states of Kafka's model has members as the instance has them.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
@@ -101,19 +104,32 @@ def known(space: StateSpace) -> Known:
 def _move(space: StateSpace, node: Coordinator, given: Input) -> Move:
     instance: Instance = space.instance
     outcomes = _outcomes(instance, node, given)
-    responses = {_normal(instance.profile, o.responses, given) for o in outcomes}
     states = [o.coordinator for o in outcomes if instance.admits(o.coordinator)]
-    numbers = [space.numbers.get(instance.canonical(state).node) for state in states]
+    numbers = [_number(space, state) for state in states]
     targets = tuple(number for number in numbers if number is not None)
-    is_certain = len(responses) == len(outcomes) and len(targets) == len(states)
+    is_certain = len(targets) == len(states) and _determine(instance.profile, outcomes, given)
     rules = frozenset(rule for o in outcomes for rule in (*o.applied, *o.reasons))
     return Move(given, tuple(outcomes), rules, targets if is_certain else None)
+
+
+def _determine(profile: Profile, outcomes: list[Outcome], given: Input) -> bool:
+    """Whether the responses determine the outcome."""
+    if len(outcomes) < 2:
+        return True
+    return len({_normal(profile, o.responses, given) for o in outcomes}) == len(outcomes)
+
+
+def _number(space: StateSpace, state: Coordinator) -> int | None:
+    """The number of a state, most often a canonical one; None if it is not explored."""
+    number = space.numbers.get(state)
+    return space.numbers.get(space.canonical(state).node) if number is None else number
 
 
 def only_with(profile: Profile, edit: Edit) -> str | None:
     """The rule without which a step is as it was before the edit; None if there is no such rule."""
     if isinstance(edit, Exchange):
-        return edit.first
+        # Other edits may have moved a rule between the two, or dropped one of them.
+        return edit.first if (edit.first, edit.second) in pairwise(profile.rules) else None
     if isinstance(edit, DropRule | ChangeAnswer | DropEffect) and edit.rule in profile.rules:
         return edit.rule
     return None
@@ -225,7 +241,7 @@ class Product:
             for o in same
             if self._instance.admits(o.coordinator)
         )
-        if states:
+        if any(map(self._instance.has_issued_ids, states)):
             self._add(number, given, state, tuple(states))
         return True
 
@@ -233,7 +249,7 @@ class Product:
         self, number: int, given: Input, state: Coordinator, allowed: tuple[Coordinator, ...]
     ) -> None:
         # A request for one of several states of Kafka may lead out of the graph from another one.
-        node = self._known.space.numbers.get(self._instance.canonical(state).node)
+        node = _number(self._known.space, state)
         if allowed == (state,) and node is not None:
             self._add_node(number, given, node)
             return
