@@ -22,7 +22,7 @@ from support.needs import needs_broker
 
 NAME, OLDER, QUORUM = "kafka-cluster:2.7", "kafka-cluster:2.4", "kafka-cluster:4.1"
 TITLE = "a cluster of 3 brokers of Apache Kafka 2.7.2"
-BOUND_S = 30
+BOUND_S = 60
 
 
 @pytest.fixture(autouse=True)
