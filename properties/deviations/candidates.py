@@ -206,9 +206,9 @@ def changed_answers(finding: Finding) -> Iterator[ChangeAnswer]:
 def _is_accepted(finding: Finding, changes: list[tuple[str, InsteadOf]]) -> bool:
     """Whether a port accepts a request that may change the members, and that Kafka refuses."""
     last = finding.sequence.steps[-1]
-    errors = (each for _, each in changes if isinstance(each.own, ErrorCode))
-    changes_members = isinstance(last, Request) and last.api in OF_MEMBERS
-    return changes_members and any(each.value is ErrorCode.NONE for each in errors)
+    if not isinstance(last, Request) or last.api not in OF_MEMBERS:
+        return False
+    return any(change.value is ErrorCode.NONE for _, change in changes)
 
 
 def _reason(

@@ -166,7 +166,8 @@ class Search:
             if tried in self._unexplained:
                 continue
             if self._is_no_finding(test):
-                self._add_evidence(test)
+                if self._allows(self.model, test):
+                    self._add_evidence(test)
                 continue
             better = self._replacing(test, covered, stages)
             better = better or self._adding(finding, covered, before, tests, stages)
@@ -264,7 +265,7 @@ class Search:
         )
 
     def _add_evidence(self, test: ObservedTest) -> None:
-        if test not in self.evidence and self._allows(self.model, test):
+        if test not in self.evidence:
             self.evidence.append(test)
 
     def explains(self, finding: Finding) -> bool:

@@ -130,7 +130,7 @@ class _Accepting(ModelPort):
         body = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=NOBODY)
         if seen.responses != (Response(request.request_id, body),):
             return seen
-        self._generation_id += request.request_id
+        self._generation_id = request.request_id
         joined = JoinGroupResponse(ErrorCode.NONE, self._generation_id, "consumer", "range")
         answer = joined._replace(leader=NOBODY, member_id=NOBODY)
         return Observation((Response(request.request_id, answer),))
