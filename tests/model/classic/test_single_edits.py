@@ -245,11 +245,23 @@ def test_a_value_of_an_answer_is_the_same_again_from_its_json(name: str, value: 
                 "fields": {"error_code": "NOT_COORDINATOR"},
             },
         ),
+        (
+            ChangeAnswer("join/no-group", (("error_code", ErrorCode.NONE),), ends=True),
+            {
+                "edit": "change-answer",
+                "rule": "join/no-group",
+                "fields": {"error_code": "NONE"},
+                "ends": True,
+            },
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_the_json_of_an_edit_has_its_kind_and_its_parts_by_name(edit: Edit, data: object) -> None:
+def test_the_json_of_an_edit_has_its_parts_by_name_and_is_read_again(
+    edit: Edit, data: object
+) -> None:
     assert as_json(edit) == data
+    assert from_json(data, NEW.version) == edit
 
 
 _WAITS = {"edit": "set-behaviour", "behaviour": "answers-are-deferred", "holds": True}
@@ -323,6 +335,15 @@ _KINDS = (
         (
             {"edit": "change-answer", "rule": "heartbeat/alive", "fields": {"members": [{"x": 1}]}},
             "fields.members[0]: expected a field 'memberId', got {'x': 1}",
+        ),
+        (
+            {
+                "edit": "change-answer",
+                "rule": "heartbeat/alive",
+                "fields": {"leader": "a"},
+                "ends": 1,
+            },
+            "ends: expected true or false, got 1",
         ),
     ],
 )
