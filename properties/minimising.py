@@ -45,14 +45,14 @@ class Replayer(NamedTuple):
     Args:
         replays: returns the finding of each sequence.
         each: processes a list of findings.
-        again: if the outcome of a sequence may vary, runs one several times. A finding that does
-            not recur is dropped.
+        again: if the outcome of a sequence may vary, runs sequences even if `is_over`. A finding
+            that does not recur in one of `CHANCES` runs is dropped.
         is_over: whether `replays` does nothing any more.
     """
 
     replays: Callable[[list[Sequence]], Iterable[Finding | None]]
     each: Callable[[Callable[[Finding], None], list[Finding]], object]
-    again: Callable[[Sequence], Iterable[Finding | None]] | None = None
+    again: Callable[[list[Sequence]], Iterable[Finding | None]] | None = None
     is_over: Callable[[], bool] = lambda: False
 
 
@@ -116,9 +116,27 @@ def concurrently(
         yield Replayer(
             lambda sequences: pool.map(replay_in_time, sequences),
             lambda do, found: list(findings.map(do, found)),
-            lambda sequence: pool.map(replay_once, [sequence] * CHANCES),
+            lambda sequences: pool.map(replay_once, sequences),
             is_over,
         )
+
+
+def confirm(run: Verification, how: Replayer) -> None:
+    """Drop the findings that do not recur, if the outcome of a sequence may vary."""
+    raw = [finding for finding in run.kept() if not run.is_confirmed(finding)]
+    if how.again is None or not raw:
+        return
+    done = run.progress("repeating findings", len(raw))
+    seen = iter(how.again([each.sequence for each in raw for _ in range(CHANCES)]))
+    for finding in raw:
+        again = [found for found in islice(seen, CHANCES) if found is not None]
+        same = next((found for found in again if found.key == finding.key), None)
+        if same is None:
+            del run.findings[finding.key]
+            run.result.not_reproduced += 1
+        else:
+            run.findings[finding.key] = run.confirmed[finding.key] = same
+        done(1)
 
 
 def minimise(run: Verification, how: Replayer) -> None:
@@ -127,6 +145,7 @@ def minimise(run: Verification, how: Replayer) -> None:
     A sequence tried for one finding may be a shorter trace of another one. When the time is over,
     the next call goes on.
     """
+    confirm(run, how)
     raw = [finding for finding in run.kept() if not run.is_minimal(finding)]
     if not raw:
         return
@@ -159,18 +178,9 @@ def _minimise_one(
     if how.again is not None:
         trial = _only_untried(run, how, finding, trial)
     shorter = shrink(finding, trial, run.graphs)
-    if how.is_over():
-        run.findings[finding.key] = shorter
-        return
-    small: Finding | None = shorter
-    if small is finding and how.again is not None:  # no replay found it again
-        again = (found for found in how.again(finding.sequence) if found is not None)
-        small = next((found for found in again if found.key == finding.key), None)
-    if small is None:
-        del run.findings[finding.key]
-        run.result.not_reproduced += 1
-    else:
-        run.findings[finding.key] = run.minimal[finding.key] = small
+    run.findings[finding.key] = run.confirmed[finding.key] = shorter
+    if not how.is_over():
+        run.minimal[finding.key] = shorter
 
 
 def _only_untried(run: Verification, how: Replayer, finding: Finding, trial: Trial) -> Trial:
@@ -197,6 +207,7 @@ def _is_shorter(run: Verification, finding: Finding) -> bool:
 
 def conclude(run: Verification, how: Replayer) -> None:
     """Make one finding of each deviation, and each finding canonical in virtual time."""
+    confirm(run, how)
     run.search.drop_needless()
     run.drop_explained()
     every = [*run.findings.values(), *run.search.findings()]
@@ -207,8 +218,6 @@ def conclude(run: Verification, how: Replayer) -> None:
     def shortest(finding: Finding) -> None:
         if how.again is not None and finding.cause is None and not run.is_minimal(finding):
             _minimise_one(run, how, {}, finding)
-            if finding.key not in run.findings:
-                return
             finding = run.findings[finding.key]
         trial = _trial(how, lambda other: _is_same(run, finding, other))
         small = shrink(finding, trial, run.graphs) if finding.cause else finding

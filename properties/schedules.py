@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
-from itertools import chain
+from itertools import chain, count
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -40,6 +40,10 @@ Schedule = Callable[["Verification"], None]
 
 # The longest initial delay on a real clock; each test waits for it several times.
 LONGEST_DELAY_MS: Final = 60_000
+
+# On a real clock a tour within a limited time goes on until so many sequences, in relation to the
+# number of examples, have ended in findings: to explain a few takes as long as dozens of sequences.
+FOUND_SHARE: Final = 0.25
 
 # The number of concurrent tests on a real clock; they wait most of the time.
 CONCURRENT: Final = 48
@@ -116,13 +120,20 @@ def _tour_concurrently(run: Verification, *, share: bool) -> bool:
     (coverage,) = run.coverages.values()
     settings = run.settings
     done = run.progress("sequences on a real clock", settings.examples)
-    numbers = iter(range(settings.examples))  # of the sequences, shared by the threads
+    most_found = settings.examples * FOUND_SHARE if settings.time_s else 0
+    numbers, found = count(), 0
+
+    def is_over() -> bool:
+        is_enough = next(numbers) >= settings.examples and found >= most_found
+        return is_enough or run.search_is_over
 
     def walk() -> bool:
+        nonlocal found
         with run.port() as port:
             checked = CheckedSteps(coverage.explored, port, run.search.model)
             tests = tour(coverage, checked, settings.steps, lambda: run.search_is_over)
             for steps, finding, _ in tests:
+                found += finding is not None
                 if finding is not None and share and run.source.separate():
                     raise _SharedBrokerFailedError
                 failed = finding is not None and finding.failure is not None
@@ -135,8 +146,8 @@ def _tour_concurrently(run: Verification, *, share: bool) -> bool:
 
     def walks(_thread: int) -> None:
         try:
-            for _number in numbers:
-                if run.search_is_over or not walk():
+            while not is_over():
+                if not walk():
                     return
         except PortUnavailableError:
             if share and run.source.separate():

@@ -52,6 +52,11 @@ from groupcheck.properties.run import Checks, replay
 # The share of the time for the search, if there are findings, which are minimised after it.
 SEARCH_SHARE: Final = 0.75
 
+# How many steps a finding may have, and how many such findings are explained at a time, before they
+# are minimal: it may take minutes to find what explains long ones.
+MOST_STEPS: Final = 8
+MOST_SHORT: Final = 6
+
 
 class TimeOverError(KeyboardInterrupt):
     """The time of the run is over; as an interruption it ends every phase in an orderly way."""
@@ -107,7 +112,8 @@ class Verification:
         self._kafka: Explored | None = None  # the same without deviations
         self._explored_with: Deviations = ()
         self.replay_hangs = 0  # while findings were minimised
-        self.minimal: dict[tuple[str, ...], Finding] = {}  # those that were minimised
+        self.confirmed: dict[tuple[str, ...], Finding] = {}  # those that recur
+        self.minimal: dict[tuple[str, ...], Finding] = {}  # those of them that were minimised
         self.tried: set[tuple[object, ...]] = set()  # for findings, with the same deviations
         # On a real clock all tests, and whether the port failed at the last input of each.
         self.tests: list[tuple[ObservedTest, bool]] = []
@@ -296,18 +302,28 @@ class Verification:
         self.result.fixed = tuple(fixed)
 
     def adopt(self) -> bool:
-        """Adopt the deviations that explain minimal findings, and drop what they explain.
+        """Adopt the deviations that explain findings, and drop what they explain.
+
+        The findings are minimal, or a few that are confirmed and short.
 
         Returns:
             Whether there are any.
         """
         findings = list(filter(self.is_minimal, self.findings.values()))
+        confirmed = filter(self.is_confirmed, self.findings.values())
+        others = (each for each in confirmed if not self.is_minimal(each))
+        short = (each for each in others if len(each.exchanges) <= MOST_STEPS)
+        findings += sorted(short, key=length_of)[:MOST_SHORT]
         if not self.has_answered or not self.search.learn(findings, self.coverages.values()):
             return False
         self.tried.clear()
         self.drop_explained()
         self.explore(dict)
         return True
+
+    def is_confirmed(self, finding: Finding) -> bool:
+        """Whether a finding has recurred, or was made minimal."""
+        return self.confirmed.get(finding.key) is finding
 
     def is_minimal(self, finding: Finding) -> bool:
         """Whether a finding was minimised."""

@@ -93,6 +93,7 @@ class Search:
         self._unexplained: set[tuple[object, ...]] = set()
         self._left: set[frozenset[str]] = set()  # what was adopted before it changed
         self._steps = SharedSteps(profile)
+        self._refuting: tuple[ObservedTest, ...] = ()  # evidence
         self._refuted: set[str] = set()
 
     @cached_property
@@ -106,7 +107,7 @@ class Search:
         return deviating(self.profile, self.adopted)
 
     def _allows(self, model: Profile, test: ObservedTest) -> bool:
-        return test.allowed_by(model, self._known_steps())
+        return self._known_steps().allow(test, model)
 
     def _is_no_finding(self, test: ObservedTest) -> bool:
         """Whether the deviations allow a test, as far as its state is known."""
@@ -209,7 +210,7 @@ class Search:
         """Adopt another first number if that explains a finding, with at most one more edit."""
         for finding, test in zip(findings, tests, strict=True):
             for number in first_numbers(finding):
-                others = self._of(finding, Stage.OWN, Stage.NEAR)
+                others = self._of(finding, Stage.OWN, Stage.NEAR, Stage.CERTAIN)
                 edits = chain([(number,)], ((number, other) for other in others))
                 found = next((e for e in edits if self._may_add(e, (test,), covered)), None)
                 if found is not None:
@@ -393,7 +394,12 @@ class Search:
         model = self._model_of(deviations)
         if model is None:
             return False
-        return all(self._allows(model, test) for test in (*tests, *self.evidence))
+        # The test that refuted the last deviations often refutes the next ones.
+        for test in (*tests, *self._refuting, *self.evidence):
+            if not self._allows(model, test):
+                self._refuting = () if test in tests else (test,)
+                return False
+        return True
 
     def _explained(self, deviations: Deviations, tests: list[ObservedTest], least: int = 1) -> int:
         """The number of tests that the deviations explain; 0 if it is less than `least`."""

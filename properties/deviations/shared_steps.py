@@ -7,7 +7,7 @@ rules: a table, a procedure, a behaviour, or the answers of one rule.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, NamedTuple, Self, TypeVar
+from typing import Any, Final, NamedTuple, Protocol, Self, TypeVar
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.state import Coordinator
@@ -29,6 +29,20 @@ class _Successors(NamedTuple):
     used: frozenset[Part]
 
 
+class Test(Protocol):
+    """A test that a profile allows or rejects."""
+
+    def allowed_by(self, model: Profile, steps: SharedSteps, /) -> bool:
+        """Whether a profile allows the whole test; `steps` has known steps."""
+        ...
+
+
+class _KnownTest(NamedTuple):
+    test: Test  # so that its id stays in use
+    is_allowed: bool
+    used: set[Part]
+
+
 class SharedSteps:
     """The successors in a profile, with the parts of its rules that each of them used.
 
@@ -43,6 +57,9 @@ class SharedSteps:
             version=_noting(profile.version, self._used), impossible=(Exception,)
         )
         self._known: dict[tuple[Config, Key], _Successors] = {}
+        self._noted: set[Part] = set()  # what the steps of a test have used
+        self._tests: dict[int, _KnownTest] = {}
+        self._last = profile, frozenset[Part]()  # what has changed in it
 
     def after(self, profile: Profile) -> SharedSteps:
         """The steps of another profile; those that the profiles share are known."""
@@ -59,6 +76,7 @@ class SharedSteps:
         def shared(state: Coordinator, given: Input) -> list[Outcome]:
             key = _key(state, given)
             found = self._successors(config, key)
+            self._noted |= found.used
             if changed.isdisjoint(found.used):
                 return found.outcomes
             outcomes = own.get(key)
@@ -79,10 +97,26 @@ class SharedSteps:
             found = self._known[config, key] = _Successors(outcomes, frozenset(self._used))
         return found
 
+    def allow(self, test: Test, profile: Profile) -> bool:
+        """Whether a profile allows a test; known if it used no part in which the profiles differ.
+
+        The test must not change, and its steps must be taken with these shared steps.
+        """
+        known = self._tests.get(id(test))
+        if known is None:
+            self._noted = used = set[Part]()
+            allowed = test.allowed_by(self.profile, self)
+            self._noted = set()
+            known = self._tests[id(test)] = _KnownTest(test, allowed, used)
+        renumbered = profile.version.first_numbers != self.profile.version.first_numbers
+        if renumbered or not known.used.isdisjoint(self._changed(profile)):
+            return test.allowed_by(profile, self)
+        return known.is_allowed
+
     def _changed(self, profile: Profile) -> frozenset[Part]:
-        if profile is self.profile:
-            return frozenset()
-        return frozenset(_differences(self.profile.version, profile.version))
+        if profile is not self._last[0]:
+            self._last = profile, frozenset(_differences(self.profile.version, profile.version))
+        return self._last[1]
 
 
 def _key(state: Coordinator, given: Input) -> Key:

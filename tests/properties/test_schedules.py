@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import count
 from random import Random
 
@@ -26,9 +26,10 @@ from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import count_covered
 from groupcheck.properties.findings.finding import Finding
-from groupcheck.properties.minimising import Replayer, concurrently, minimise
+from groupcheck.properties.minimising import Replayer, concurrently, confirm, minimise
 from groupcheck.properties.ports.settings import BrokerSettings
 from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.progress import Timed
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import replay
 from groupcheck.properties.schedules import real_time
@@ -73,6 +74,20 @@ def test_with_a_time_sequences_run_until_every_transition_was_tried() -> None:
     assert order.transitions.untried == 0
     assert order.transitions.covered > 0.9 * order.transitions.total
     assert not result.time_over
+
+
+def test_with_a_time_a_tour_that_finds_nothing_goes_on_to_the_end() -> None:
+    phases: list[str] = []
+    run = _verification(time_s=100)
+
+    def note(what: str, _total: int | None) -> Callable[[int], None]:
+        phases.append(what)
+        return lambda _done: None
+
+    run.progress = Timed(note)
+    run.run()
+    assert phases.count("sequences on a real clock") == 1
+    assert run.result.sequences > EXAMPLES
 
 
 def test_with_a_time_what_is_behind_a_deviation_is_tried_too() -> None:
@@ -120,15 +135,28 @@ def test_deviations_found_in_time_excuse_only_what_their_traces_need(
     assert [finding.sequence.deviations for finding in result.findings] == [(), ()]
 
 
-def test_finding_that_is_not_minimal_in_time_explains_nothing_until_a_later_round() -> None:
+def test_finding_that_recurs_is_explained_before_it_is_minimal() -> None:
+    run, failed = _with_a_long_finding(), Counter[tuple[Input, ...]]()
+    assert not run.adopt()
+    confirm(run, _replayer(run, failed, is_over=True))
+    assert (len(run.confirmed), run.minimal, run.adopt()) == (1, {}, True)
+
+
+def test_finding_that_does_not_recur_is_dropped() -> None:
+    run = _with_a_long_finding()
+    never = Replayer(lambda _: (), lambda _, __: None, lambda sequences: [None] * len(sequences))
+    confirm(run, never)
+    assert (run.findings, run.confirmed, run.result.not_reproduced) == ({}, {}, 1)
+
+
+def test_finding_is_not_minimal_until_a_round_has_the_time_for_it() -> None:
     run, failed = _with_a_long_finding(), Counter[tuple[Input, ...]]()
     minimise(run, _replayer(run, failed, is_over=True))
-    assert (len(run.findings), run.minimal, run.adopt()) == (1, {}, False)
+    assert (len(run.findings), run.minimal) == (1, {})
     minimise(run, _replayer(run, failed, is_over=False))
     (finding,) = run.minimal.values()
     apis = [step.api for step in finding.sequence.steps if isinstance(step, Request)]
     assert apis == ["JoinGroup", "SyncGroup", "SyncGroup"]
-    assert run.adopt()
 
 
 def test_later_round_does_not_replay_what_has_not_shown_the_finding() -> None:
@@ -164,15 +192,15 @@ def _replayer(run: Verification, failed: Counter[tuple[Input, ...]], *, is_over:
     """Replays one by one, and counts the sequences without a finding."""
 
     def replays(sequences: list[Sequence]) -> Iterator[Finding | None]:
-        for sequence in [] if is_over else sequences:
+        for sequence in sequences:
             with run.port() as port:
                 finding = replay(sequence, port)
             failed[sequence.steps] += finding is None
             yield finding
 
     return Replayer(
-        replays,
+        lambda sequences: () if is_over else replays(sequences),
         lambda do, found: list(map(do, found)),
-        lambda sequence: replays([sequence]),
+        replays,
         lambda: is_over,
     )

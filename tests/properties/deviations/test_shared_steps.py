@@ -12,10 +12,15 @@ from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.state import Advance
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import successors
-from groupcheck.model.engine.edits import Edit, UnknownPartError
+from groupcheck.model.engine.edits import DropRule, Edit, Exchange, UnknownPartError
 from groupcheck.properties.deviations.deviating import deviating
+from groupcheck.properties.deviations.observed import ObservedTest
 from groupcheck.properties.deviations.shared_steps import SharedSteps
-from support.spaces import explored_once
+from groupcheck.properties.ports.source import PortSource
+from groupcheck.properties.result import Settings
+from groupcheck.properties.verify import Verification
+from support.model_port import ModelPort
+from support.spaces import explored_once, together
 
 EDITED = 60
 TRANSITIONS = 40
@@ -54,3 +59,38 @@ def test_shared_steps_of_edited_profiles_are_their_own_steps(name: str, adopted:
         if random.random() < 0.1:
             base, steps = edited, steps.after(edited)
     assert shared > EDITED * TRANSITIONS / 2
+
+
+@pytest.fixture(scope="module")
+def observed() -> list[ObservedTest]:
+    """The tests that show the deviations of a port."""
+    profile = PROFILES["2.7"]
+    edits = (
+        DropRule("heartbeat/other-generation"),
+        DropRule("sync/stable"),
+        DropRule("commit/unknown-member"),
+        Exchange("leave/pending-member", "leave/unknown-member"),
+    )
+    source = PortSource("edited", lambda: ModelPort(0, deviating(profile, edits)))
+    given = together({"metadata": virtual_time_instances(profile, 2)["metadata"]})
+    run = Verification(source, Settings(examples=0, walks=0), given=given)
+    run.run()
+    assert len(run.search.evidence) >= len(edits)
+    return run.search.evidence
+
+
+@pytest.mark.parametrize("adopted", [0, 3])
+def test_tests_that_use_no_edited_part_are_allowed_as_without_the_edit(
+    observed: list[ObservedTest], adopted: int
+) -> None:
+    random, profile = Random(adopted), PROFILES["2.7"]
+    edits = list(edits_of(profile))
+    base = next(filter(None, (_edited(profile, random.sample(edits, adopted)) for _ in edits)))
+    steps = SharedSteps(base)
+    verdicts = set()
+    every = (_edited(base, [edit]) for edit in random.sample(edits, EDITED))
+    for edited in filter(None, every):
+        for test in observed:
+            assert steps.allow(test, edited) == test.allowed_by(edited)
+            verdicts.add(test.allowed_by(edited))
+    assert False in verdicts
