@@ -307,6 +307,11 @@ neither an initial delay nor limits of the session timeout. This build answers a
 half of the session timeout, and a SyncGroup that it rejects after all of it, in whole seconds
 (measured with 0.5 to 60 s; the source of the tag v0.6.0 has no such waits). So tests use a session
 timeout of 2 s, and wait longer than that for an answer.
+
+In that source a JoinGroup that is answered with MEMBER_ID_REQUIRED already adds the member and
+starts a new generation (`tansu-broker/src/coordinator/group/administrator.rs`, lines 1778 to 1789
+and 2331 to 2344). No edit of one rule of Kafka says that. So several deviations describe parts of
+it, and differences that follow from it have no cause below.
 """,
     "librdkafka-mock": """\
 # librdkafka's mock broker
