@@ -24,6 +24,7 @@ from groupcheck.implementation.server.decoding import NO_TAGS, Class, reader
 from groupcheck.implementation.server.encoding import writer
 from groupcheck.implementation.server.ranges import API_KEYS
 from groupcheck.model import vocabulary as kafka
+from groupcheck.model.versions import trim
 
 Record = Any  # of the vocabulary or of `messages`
 
@@ -150,9 +151,7 @@ def _members_leave(record: messages.LeaveGroupMemberRequest) -> kafka.LeaveGroup
 
 
 def _member_left(record: kafka.LeaveGroupResponse) -> messages.LeaveGroupMemberResponse:
-    # Before batches, the member's error was the response's (LeaveGroupResponse.java).
-    errors = (record.error_code, *(member.error_code for member in record.members))
-    return messages.LeaveGroupMemberResponse(next(filter(None, errors), record.error_code))
+    return messages.LeaveGroupMemberResponse(trim(record, 2).error_code)
 
 
 # Conversions of old versions.
