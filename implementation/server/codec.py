@@ -24,7 +24,6 @@ from groupcheck.implementation.server.decoding import NO_TAGS, Class, reader
 from groupcheck.implementation.server.encoding import writer
 from groupcheck.implementation.server.ranges import API_KEYS
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.versions import trim
 
 Record = Any  # of the vocabulary or of `messages`
 
@@ -151,7 +150,9 @@ def _members_leave(record: messages.LeaveGroupMemberRequest) -> kafka.LeaveGroup
 
 
 def _member_left(record: kafka.LeaveGroupResponse) -> messages.LeaveGroupMemberResponse:
-    return messages.LeaveGroupMemberResponse(trim(record, 2).error_code)
+    # Before batches, the one member's error was the response's (LeaveGroupResponse.java).
+    first = record.members[0] if record.members else record
+    return messages.LeaveGroupMemberResponse(record.error_code or first.error_code)
 
 
 # Conversions of old versions.
