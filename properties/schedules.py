@@ -18,7 +18,7 @@ from groupcheck.model.classic.config import CLEANUP_INTERVAL
 from groupcheck.model.classic.instances.instance import DELAY, real_clock_instances
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.explored import virtual
-from groupcheck.properties.findings.finding import keep
+from groupcheck.properties.findings.finding import Finding, keep
 from groupcheck.properties.generators.machine import lockstep
 from groupcheck.properties.generators.parallel_walks import ParallelWalks
 from groupcheck.properties.generators.tour import CheckedSteps, stepper, tour
@@ -119,24 +119,21 @@ def _tour_concurrently(run: Verification, *, share: bool) -> bool:
     """Tour the instance with concurrent tests. Returns whether transitions are left to be tried."""
     (coverage,) = run.coverages.values()
     settings = run.settings
-    done = run.progress("sequences on a real clock", settings.examples)
+    done = run.progress("sequences on a real clock", None if settings.time_s else settings.examples)
     most_found = settings.examples * FOUND_SHARE if settings.time_s else 0
-    numbers, found = count(), 0
-
-    def is_over() -> bool:
-        is_enough = next(numbers) >= settings.examples and found >= most_found
-        return is_enough or run.search_is_over
+    numbers, found = count(), list[Finding]()
 
     def walk() -> bool:
-        nonlocal found
         with run.port() as port:
             checked = CheckedSteps(coverage.explored, port, run.search.model)
             tests = tour(coverage, checked, settings.steps, lambda: run.search_is_over)
             for steps, finding, _ in tests:
-                found += finding is not None
-                if finding is not None and share and run.source.separate():
-                    raise _SharedBrokerFailedError
-                failed = finding is not None and finding.failure is not None
+                failed = False
+                if finding is not None:
+                    found.append(finding)
+                    failed = finding.failure is not None
+                    if share and run.source.separate():
+                        raise _SharedBrokerFailedError
                 run.keep_test(checked.run, failed=failed)
                 run.count_tour(coverage, steps)
                 run.count(steps, finding, checked.run)
@@ -146,8 +143,9 @@ def _tour_concurrently(run: Verification, *, share: bool) -> bool:
 
     def walks(_thread: int) -> None:
         try:
-            while not is_over():
-                if not walk():
+            for number in numbers:
+                is_enough = number >= settings.examples and len(found) >= most_found
+                if is_enough or run.search_is_over or not walk():
                     return
         except PortUnavailableError:
             if share and run.source.separate():

@@ -93,7 +93,6 @@ class Search:
         self._unexplained: set[tuple[object, ...]] = set()
         self._left: set[frozenset[str]] = set()  # what was adopted before it changed
         self._steps = SharedSteps(profile)
-        self._refuting: tuple[ObservedTest, ...] = ()  # evidence
         self._refuted: set[str] = set()
 
     @cached_property
@@ -392,14 +391,9 @@ class Search:
 
     def _explains(self, deviations: Deviations, *tests: ObservedTest) -> bool:
         model = self._model_of(deviations)
-        if model is None:
-            return False
-        # The test that refuted the last deviations often refutes the next ones.
-        for test in (*tests, *self._refuting, *self.evidence):
-            if not self._allows(model, test):
-                self._refuting = () if test in tests else (test,)
-                return False
-        return True
+        return model is not None and all(
+            self._allows(model, test) for test in (*tests, *self.evidence)
+        )
 
     def _explained(self, deviations: Deviations, tests: list[ObservedTest], least: int = 1) -> int:
         """The number of tests that the deviations explain; 0 if it is less than `least`."""

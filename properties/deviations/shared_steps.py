@@ -57,7 +57,7 @@ class SharedSteps:
             version=_noting(profile.version, self._used), impossible=(Exception,)
         )
         self._known: dict[tuple[Config, Key], _Successors] = {}
-        self._noted: set[Part] = set()  # what the steps of a test have used
+        self._noted: set[Part] = set()  # what a test has used in the profile
         self._tests: dict[int, _KnownTest] = {}
         self._last = profile, frozenset[Part]()  # what has changed in it
 
@@ -76,7 +76,8 @@ class SharedSteps:
         def shared(state: Coordinator, given: Input) -> list[Outcome]:
             key = _key(state, given)
             found = self._successors(config, key)
-            self._noted |= found.used
+            if not changed:
+                self._noted |= found.used
             if changed.isdisjoint(found.used):
                 return found.outcomes
             outcomes = own.get(key)
