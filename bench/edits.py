@@ -290,13 +290,14 @@ def _shown(edit: Edit, edits: tuple[Edit, ...], given: Explored) -> int | None:
 
 
 def _edited(edits: tuple[Edit, ...], given: Explored) -> list[Known]:
-    """The instances with these edits."""
+    """The instances with these edits, but those that become too large."""
     here = _mine["setting"]
     edited = deviating(here.profile, edits)
     there = with_deviations(given, edited, edits, lambda _states: None)
     return [
         here.default[name] if space is given.spaces[name] else known(space)
         for name, space in there.spaces.items()
+        if space is given.spaces[name] or space.instance.profile is edited
     ]
 
 
@@ -320,7 +321,8 @@ def _describe(findings: Iterable[Finding], given: Explored, edited: Profile) -> 
     """Whether the causes allow every response of the port, with a value for each field."""
     causes = tuple(each.cause for each in findings if each.cause is not None)
     exact = not any(is_vague(each) or isinstance(each, Sometimes) for each in causes)
-    return exact and _shortest(_edited(causes, given), edited) is None
+    instances = _edited(causes, given) if exact else []
+    return len(instances) == len(given.spaces) and _shortest(instances, edited) is None
 
 
 def several(options: argparse.Namespace) -> int:

@@ -19,9 +19,20 @@ from groupcheck.model.classic.instances.small import small_instances
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input
-from groupcheck.model.engine.edits import ChangeAnswer, Edit, FirstNumber, rules_beside
+from groupcheck.model.engine.edits import (
+    ChangeAnswer,
+    DropGuard,
+    Edit,
+    FirstNumber,
+    FromVersion,
+    about,
+    always,
+    rules_beside,
+    table_of,
+)
 from groupcheck.model.engine.exploration import StateSpace, TooManyStatesError, Transition, explore
 from groupcheck.model.engine.graph import StateGraph
+from groupcheck.model.engine.rules import Version
 from groupcheck.model.vocabulary import Response
 from groupcheck.properties import generators
 from groupcheck.properties.coverage.covered import digest
@@ -114,7 +125,9 @@ def with_deviations(
     """
     spaces: dict[str, StateSpace] = {}
     for name, space in given.spaces.items():
-        affected = any(_may_affect(edit, space) for edit in changed)
+        version = EVERY_PROFILE[space.instance.profile.name].version
+        rules = (rules_affected(edit, version) for edit in changed)
+        affected = any(not each or not each.isdisjoint(space.applied) for each in rules)
         spaces[name] = _deviating(space, model, done) if affected else space
     graphs = {
         name: given.graphs[name] if space is given.spaces[name] else StateGraph(space)
@@ -123,11 +136,17 @@ def with_deviations(
     return Explored(spaces, graphs)
 
 
-def _may_affect(edit: Edit, space: StateSpace) -> bool:
-    """Whether an edit affects no single table, or one with rules that the instance applies."""
-    version = EVERY_PROFILE[space.instance.profile.name].version
+def rules_affected(edit: Edit, version: Version) -> frozenset[str]:
+    """The rules of which one is applied wherever an edit may change something.
+
+    Empty if there are no such rules: the edit is about no single table, or it may make a rule apply
+    where none of its table does.
+    """
     rules = rules_beside(edit, version)
-    return not rules or not rules.isdisjoint(space.applied)
+    if rules and isinstance(always(edit), DropGuard | FromVersion):
+        last = version.tables[table_of(version, about(edit))][-1]
+        return frozenset() if last.guards else rules
+    return rules
 
 
 def deviating_space(

@@ -20,7 +20,7 @@ from groupcheck.model.engine.rules import Version
 from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage, Fork, edges_taken
-from groupcheck.properties.deviations.shared_steps import SharedSteps
+from groupcheck.properties.deviations.shared_steps import Part, SharedSteps, noting
 from groupcheck.properties.explored import deviating_space
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
@@ -72,14 +72,19 @@ class ObservedTest(NamedTuple):
         return True
 
     def tried(self, model: Profile) -> set[str]:
-        """The rules that Kafka or a model applies, the rest of their tables, and procedures."""
+        """The rules and procedures that Kafka or a model tries: an edit of others changes nothing.
+
+        A rule is tried if its table is used, even if no rule of the table is applied.
+        """
+        used: set[Part] = set()
         kafka = EVERY_PROFILE[model.name]
-        applied = self.applied(model, kafka)
-        tables = (frozenset(rule.id for rule in table) for table in kafka.version.tables.values())
-        beside = frozenset[str]().union(
-            *(table for table in tables if not table.isdisjoint(applied))
-        )
-        return {*applied, *beside, *kafka.version.procedures}
+        for each in (model, kafka):
+            self.allowed_by(noting(each, used))
+        tables = kafka.version.tables
+        rules = {
+            rule.id for part, name in used if part == "tables" for rule in tables.get(name, ())
+        }
+        return rules | {name for part, name in used if part == "procedures"}
 
     def _oracle(self, model: Profile, steps: SharedSteps | None) -> Oracle:
         successors_of = None if steps is None else steps.of

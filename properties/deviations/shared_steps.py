@@ -52,10 +52,7 @@ class SharedSteps:
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
         self._used: set[Part] = set()
-        # An edited profile may reach states in which Kafka's own rules raise.
-        self._noting = profile._replace(
-            version=_noting(profile.version, self._used), impossible=(Exception,)
-        )
+        self._noting = noting(profile, self._used)
         self._known: dict[tuple[Config, Key], _Successors] = {}
         self._noted: set[Part] = set()  # what a test has used in the profile
         self._tests: dict[int, _KnownTest] = {}
@@ -138,14 +135,17 @@ def _differences(one: Version, other: Version) -> Iterator[Part]:
         yield "behaviours", name
 
 
-def _noting(version: Version, used: set[Part]) -> Version:
-    """The same version, which notes each part that is used."""
-    return version._replace(
+def noting(profile: Profile, used: set[Part]) -> Profile:
+    """The same profile, which notes each part of its rules that is used."""
+    version = profile.version
+    noted = version._replace(
         tables=_NotingParts(version.tables, "tables", used),
         procedures=_NotingParts(version.procedures, "procedures", used),
         answers=_NotingParts(version.answers, "answers", used),
         behaviours=_NotingNames(version.behaviours, used),
     )
+    # An edited profile may reach states in which Kafka's own rules raise.
+    return profile._replace(version=noted, impossible=(Exception,))
 
 
 class _NotingParts(dict[str, T]):

@@ -27,11 +27,11 @@ from groupcheck.model.engine.edits import (
     DropRule,
     Edit,
     Exchange,
-    rules_beside,
 )
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import API_OF, Request, Response
 from groupcheck.properties.compare import normal
+from groupcheck.properties.explored import rules_affected
 from groupcheck.properties.long_runs.timers import Ticking
 
 MOST_PAIRS: Final = 2_000  # of different states
@@ -74,7 +74,7 @@ class Known(NamedTuple):
         """Whether an edit changes the outcomes of a move."""
         profile = self.instance.profile
         only = only_with(profile, edit)
-        rules = rules_beside(edit, profile.version) if only is None else {only}
+        rules = rules_affected(edit, profile.version) if only is None else {only}
         if rules and rules.isdisjoint(self.rules):
             return False
         edited, config = profile.edited(edit), self.instance.config
