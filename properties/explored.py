@@ -123,10 +123,10 @@ def with_deviations(
 
     An instance that the `changed` edits do not affect keeps its space.
     """
+    version = EVERY_PROFILE[model.name].version
+    rules = [rules_affected(edit, version) for edit in changed]
     spaces: dict[str, StateSpace] = {}
     for name, space in given.spaces.items():
-        version = EVERY_PROFILE[space.instance.profile.name].version
-        rules = (rules_affected(edit, version) for edit in changed)
         affected = any(not each or not each.isdisjoint(space.applied) for each in rules)
         spaces[name] = _deviating(space, model, done) if affected else space
     graphs = {
