@@ -86,10 +86,16 @@ def _row(one: Measured) -> str:
         one.states / seconds for seconds in (one.tlc_s, one.explorer_s, one.symmetric_s)
     )
     row = (
-        f"{one.name:23}{one.members:5}{one.generations:13}{one.states:9,}{one.transitions:12,}{tlc:7,.0f}"
-        f"{explorer:9,.0f}{symmetric:9,.0f}{explorer / tlc:7.1f}{symmetric / tlc:6.1f}\n"
+        f"{one.name:23}{one.members:5}{one.generations:13}{one.states:9,}{one.transitions:12,}"
+        f"{_rate(tlc):>7}{_rate(explorer):>9}{_rate(symmetric):>9}"
+        f"{explorer / tlc:7.1f}{symmetric / tlc:6.1f}\n"
     )
     if not one.agreed:
         states, transitions = one.counted
         row += f"  TLC finds other numbers: {states:,} states and {transitions:,} transitions\n"
     return row
+
+
+def _rate(states_a_second: float) -> str:
+    """At least three significant digits: a start of TLC can take seconds for 24 states."""
+    return f"{states_a_second:,.0f}" if states_a_second >= 99.5 else f"{states_a_second:#.3g}"
