@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from groupcheck.model.brokers import DELIVER, HANDLE, ClusterInput
-from groupcheck.model.cluster.checking import Violation, violations
 from groupcheck.model.cluster.promises import promises
 from groupcheck.model.cluster.specification import Brokers
 from groupcheck.model.cluster.state import Cluster
 from groupcheck.model.cluster.step import existing
+from groupcheck.model.engine.checking import Violation, violations
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.reports.formatting import bounded_lines, counted

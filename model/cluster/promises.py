@@ -20,12 +20,11 @@ from groupcheck.model.brokers import (
     ClusterInput,
     Partition,
 )
-from groupcheck.model.cluster.checking import Property, StepInvariant
 from groupcheck.model.cluster.requests import CONSUMED, GROUPS
 from groupcheck.model.cluster.specification import serving
 from groupcheck.model.cluster.state import Cluster, Role, Settings
 from groupcheck.model.cluster.step import existing
-from groupcheck.model.engine.specification import Invariant, LeadsTo
+from groupcheck.model.engine.specification import Invariant, LeadsTo, Property, StepInvariant
 
 # States
 

@@ -70,6 +70,13 @@ class Invariant(NamedTuple):
     holds: Callable[[State], bool]
 
 
+class StepInvariant(NamedTuple):
+    """A condition of every transition: of the state before, the input, and the state after."""
+
+    words: str
+    holds: Callable[[State, Input, State], bool]
+
+
 class LeadsTo(NamedTuple):
     """A temporal property: every state with `cause` is followed by a state with `effect`.
 
@@ -82,6 +89,9 @@ class LeadsTo(NamedTuple):
     cause: Callable[[State], bool]
     effect: Callable[[State], bool]
     fair: Callable[[Input], Hashable | None] = lambda _given: None
+
+
+Property = Invariant | StepInvariant | LeadsTo
 
 
 class Specification(Protocol):

@@ -18,13 +18,14 @@ from groupcheck.model.brokers import (
     ClusterInput,
 )
 from groupcheck.model.cluster import promises
-from groupcheck.model.cluster.checking import Property, Violation, violations
 from groupcheck.model.cluster.sources import OLDER
 from groupcheck.model.cluster.specification import MOVED, RULES, VERSIONS, Brokers, instances
 from groupcheck.model.cluster.state import Cluster, Role, Settings
 from groupcheck.model.cluster.step import ClusterStep, existing
+from groupcheck.model.engine.checking import Violation, violations
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.rules import Effect, Version, VersionRule
+from groupcheck.model.engine.specification import Property
 
 # The promises that Kafka breaks in an instance; docs/cluster.md explains each.
 BROKEN: Final = {

@@ -14,7 +14,7 @@ from groupcheck.model.client import ASSIGNED, LOST, REVOKED
 from groupcheck.model.engine.checking import violations
 from groupcheck.model.engine.edits import ReplaceEffects, edited
 from groupcheck.model.engine.exploration import StateSpace, Transition, explore
-from groupcheck.model.engine.specification import Invariant, LeadsTo
+from groupcheck.model.engine.specification import Property
 from groupcheck.model.member import specification as members
 from groupcheck.model.system import network, specification
 from groupcheck.model.system.promises import (
@@ -84,7 +84,7 @@ def test_without_faults_no_partition_has_two_owners_at_any_time() -> None:
         assert violations(explored(instance), [ONE_OWNER_AT_ANY_TIME]) == []
 
 
-def broken(instance: WholeSystem) -> list[Invariant | LeadsTo]:
+def broken(instance: WholeSystem) -> list[Property]:
     """The promises that do not hold, when it is explored with the rules of this test."""
     return [each.property for each in violations(explore(instance), PROMISES)]
 
