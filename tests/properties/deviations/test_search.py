@@ -264,6 +264,14 @@ def test_search_without_time_adopts_nothing() -> None:
 
 
 @pytest.mark.slow
+def test_a_port_that_answers_a_request_twice_as_the_edited_rules_do_has_one_cause() -> None:
+    """The rule adds the member a second time, and the group answers each of the two."""
+    edit = DropGuard("join/pending-member", "the member id is pending")
+    result = _verified(edit)
+    assert _causes(result) == [str(edit)]
+
+
+@pytest.mark.slow
 def test_a_verification_has_the_same_findings_after_another_one() -> None:
     name = "failover-administration"
     given = together({name: virtual(NEW, SETTINGS)[name]})
