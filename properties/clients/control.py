@@ -80,6 +80,7 @@ class Control:
 
     def __init__(self, broker: Broker) -> None:
         self._broker = broker
+        self._is_application = False  # whether its first byte is that of a line
         self._listener = socket.create_server((HOST, 0))
         self._listener.settimeout(0)
         self.port = int(self._listener.getsockname()[1])
@@ -118,6 +119,8 @@ class Control:
         if not chunk:
             self._broker.unwatch(self._opened)
             self.ended = True
+        if not self._is_application and not self._identify(chunk):
+            return []
         *lines, self._received = (self._received + chunk).split(b"\n")
         if len(self._received) > MAX_LINE_BYTES:
             protocol_error(f"a line that is too long: {shorten(self._received)}")
@@ -134,9 +137,23 @@ class Control:
             self._opened, _ = self._listener.accept()
             self._opened.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._opened.settimeout(0)
-            self._broker.unwatch(self._listener)
             self._broker.watch(self._opened)
-            self._listener.close()
+
+    def _identify(self, chunk: bytes) -> bool:
+        """Whether the connection is that of the application; others are closed.
+
+        A consumer that has ended looks for its broker, whose port this one may have now. Its first
+        byte is 0, as that of every request of Kafka's protocol.
+        """
+        if chunk.startswith(b"\0") and self._opened is not None:
+            self._broker.unwatch(self._opened)
+            self._opened.close()
+            self._opened = None
+            return False
+        self._is_application = True
+        self._broker.unwatch(self._listener)
+        self._listener.close()
+        return True
 
 
 def _line(text: str) -> Line:

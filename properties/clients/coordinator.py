@@ -60,6 +60,8 @@ class Coordinator:
     `holding` says whether the next Heartbeat is held back, and `held_commits` how many automatic
     commits are; `requests` counts those that arrived.
 
+    `group` is the id of its group; another consumer's connection is closed.
+
     Args:
         postpones_metadata: whether Metadata waits while the consumer joins, and until a leader has
             sent SyncGroup. The topic is described at once.
@@ -69,6 +71,7 @@ class Coordinator:
     def __init__(self, *, postpones_metadata: bool = False, returns: bool = False) -> None:
         self.broker = Broker(VERSIONS | RETURNING if returns else VERSIONS)
         self._postpones_metadata = postpones_metadata
+        self.group: str | None = None
         self.holding = False
         self.held_commits = 0
         # The bytes of the next assignment, and of another member's subscription, if any.
@@ -96,7 +99,7 @@ class Coordinator:
         """Answer requests for up to so many seconds, and return those that are events."""
         now = monotonic()
         due_s = min((due - now for due, _ in self._delayed if due > now), default=wait_s)
-        arrived = self.broker.requests(max(min(wait_s, due_s), 0))
+        arrived = list(filter(self._accepts, self.broker.requests(max(min(wait_s, due_s), 0))))
         self.requests += len(arrived)
         events = [event for request in arrived if (event := self._take(request)) is not None]
         self._answer_delayed({id(request.connection) for request in arrived})
@@ -168,6 +171,16 @@ class Coordinator:
     def close(self) -> None:
         """Close all connections; safe to call twice."""
         self.broker.close()
+
+    def _accepts(self, request: Request) -> bool:
+        """Whether a request may be the consumer's; else its connection is closed.
+
+        A consumer that has ended looks for its broker, whose port this one may have now.
+        """
+        if self.group is None or _group_of(request.message) in (None, self.group):
+            return True
+        self.broker.close_connection(request.connection)
+        return False
 
     def _take(self, request: Request) -> ClientEvent | None:
         """Answer a request or hold it; return it if it is an event."""
@@ -283,6 +296,12 @@ class Coordinator:
             "members": members if given.leader else [],
             "skip_assignment": given.skips,
         }
+
+
+def _group_of(message: codec.Message) -> str | None:
+    """The id of the group that a request is about, if any."""
+    group: str | None = getattr(message, "group_id", None) or getattr(message, "key", None)
+    return group
 
 
 def _code(error: str) -> int:

@@ -97,6 +97,7 @@ class ProcessPort:
             port = consumer.coordinator.broker.port
             group = f"groupcheck-{os.getpid()}-{next(_NUMBERS)}"
             chosen = self._settings.of(settings, port, group)
+            consumer.coordinator.group = group
             line = json.dumps({"control": consumer.control.port, "settings": chosen}) + "\n"
             with self._lock:
                 self._tell(program, line)
