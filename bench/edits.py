@@ -40,7 +40,7 @@ from typing import Final, NamedTuple
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
 from groupcheck.model.classic.edits import edits_of
-from groupcheck.model.classic.instances.instance import feature_instances, virtual_time_instances
+from groupcheck.model.classic.instances.instance import feature_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input
@@ -255,7 +255,7 @@ def _count(port: tuple[int, str]) -> Count:
         sum(len(each.sequence.steps) <= shown[str(each.cause)] for each in named),
         seconds,
     )
-    lines = [f"{number} edits: {counts}"]
+    lines = [f"port {seed}: {counts}"]
     lines += [
         f"  {shown.get(e, 'invisible')} {'' if e in causes else '!'}{e}" for e in map(str, edits)
     ]
@@ -328,7 +328,7 @@ def _describe(findings: Iterable[Finding], given: Explored, edited: Profile) -> 
 def several(options: argparse.Namespace) -> int:
     """Run ports with several edits, and print the table."""
     profile = PROFILES[options.version]
-    given = explored(virtual_time_instances(profile, 2))
+    given = explored(virtual(profile, Settings(options.version)))
     _mine["setting"] = Setting(profile, options.seed, given, _by_size(given), {})
     print("edits  ports  " + "  ".join(Count._fields))  # noqa: T201
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:

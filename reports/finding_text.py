@@ -107,10 +107,11 @@ def _why_not(each: Explanation) -> str:
     """Why the rule does not apply."""
     if each.timer_left_ms is not None:
         return f"its timer has {duration(each.timer_left_ms)} left"
+    fails = "its condition does not hold"
     if each.earlier_rule is None:
-        return "not the case here"
-    also = "" if each.guard_holds else "; nor is it the case here"
-    return f"an earlier check applies: {cited(each.earlier_rule)}{also}"
+        return fails
+    earlier = f"an earlier check applies: {cited(each.earlier_rule)}"
+    return earlier if each.guard_holds else f"{fails}, and {earlier}"
 
 
 def _property(finding: FindingRecord) -> Iterator[Passage]:

@@ -59,8 +59,8 @@ sequence of requests that shows it.
     table = """
 --sequences N     run N sequences (live brokers; docs/long-runs.md)
 --stage STAGE     with --sequences: only this stage; tours, timed-tours, walks or timed-walks
---side-by-side N  how many programs of exec: run at once (1), for a slow one; with --sequences, how
-                  many sequences, each in its own group (100)
+--side-by-side N  for a slow exec: port, run N of its programs at once (1); with --sequences, run N
+                  sequences at once, each in its own group (100)
 --resume FILE     with --sequences: record progress in FILE, and continue from it
 --record FILE     append each test on a real clock to FILE with its responses, for groupcheck
                   replay; FILE.xz is compressed
@@ -68,8 +68,8 @@ sequence of requests that shows it.
 --pairs           cover every pair of adjacent transitions (virtual time only; minutes)
 --report DIR      write the result, as a page too (index.html), and each finding to DIR; replaces an
                   earlier report
---deviations FILE  the known deviations of the port, which are no failure; new ones are. Without
-                  such a file, write it
+--deviations FILE  allow the deviations in FILE, and fail only for others; if there is no such file,
+                  write the deviations of the port to it
 --fail-on LEVEL   exit with status 1 only for findings of this severity or higher: safety,
                   liveness, protocol, cosmetic (cosmetic)
 --coverage FILE   add the transitions that this run covers to FILE (groupcheck coverage)
