@@ -10,8 +10,8 @@ another one-member instance; or invisible in all of them. `--most N` takes N edi
 it, and a table by area. Ends with status 1 if an edit is missed in the instances of a default run.
 
 With `--several`, ports with several random edits at once, `--runs` for each number of them. An edit
-is visible if a sequence distinguishes the port from the model with the other edits. For each
-number, prints how many edits are
+is visible if a sequence distinguishes the port from the model with the other edits, in an instance
+of a default run (`--instance` takes some of them). For each number, prints how many edits are
 
 - visible,
 - named: reported as they are;
@@ -328,7 +328,8 @@ def _describe(findings: Iterable[Finding], given: Explored, edited: Profile) -> 
 def several(options: argparse.Namespace) -> int:
     """Run ports with several edits, and print the table."""
     profile = PROFILES[options.version]
-    given = explored(virtual(profile, Settings(options.version)))
+    instances = virtual(profile, Settings(options.version))
+    given = explored({name: instances[name] for name in options.instance or instances})
     _mine["setting"] = Setting(profile, options.seed, given, _by_size(given), {})
     print("edits  ports  " + "  ".join(Count._fields))  # noqa: T201
     with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
@@ -353,6 +354,8 @@ def main() -> int:
     parser.add_argument("--several", action="store_true", help="ports with several edits each")
     parser.add_argument("--edits", type=int, nargs="+", default=NUMBERS, help="with --several")
     parser.add_argument("--runs", type=int, default=75, help="with --several")
+    only = "with --several: only these instances of a default run"
+    parser.add_argument("--instance", nargs="+", default=(), metavar="NAME", help=only)
     options = parser.parse_args()
     return several(options) if options.several else single(options)
 
