@@ -329,6 +329,8 @@ def several(options: argparse.Namespace) -> int:
     """Run ports with several edits, and print the table."""
     profile = PROFILES[options.version]
     instances = virtual(profile, Settings(options.version))
+    if unknown := set(options.instance) - instances.keys():
+        sys.exit(f"no instance {', '.join(sorted(unknown))}: there are {', '.join(instances)}")
     given = explored({name: instances[name] for name in options.instance or instances})
     _mine["setting"] = Setting(profile, options.seed, given, _by_size(given), {})
     print("edits  ports  " + "  ".join(Count._fields))  # noqa: T201
