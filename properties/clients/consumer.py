@@ -67,17 +67,23 @@ class Consumer:
 
     Args:
         settings: of the client.
+        group: the id of its group.
         check: raises `ClientFailedError` if the client's process does not run.
         returns: see `Coordinator`.
     """
 
     def __init__(
-        self, settings: ClientSettings, check: Callable[[], None], *, returns: bool = False
+        self,
+        settings: ClientSettings,
+        group: str,
+        check: Callable[[], None],
+        *,
+        returns: bool = False,
     ) -> None:
         self._settings = settings
         self._check = check
         self.coordinator = Coordinator(
-            postpones_metadata=settings.postpones_metadata, returns=returns
+            group, postpones_metadata=settings.postpones_metadata, returns=returns
         )
         self.control = Control(self.coordinator.broker)
         self._events: list[ClientEvent] = []

@@ -60,18 +60,19 @@ class Coordinator:
     `holding` says whether the next Heartbeat is held back, and `held_commits` how many automatic
     commits are; `requests` counts those that arrived.
 
-    `group` is the id of its group; another consumer's connection is closed.
-
     Args:
+        group: the id of its group; the connection of a consumer of another one is closed.
         postpones_metadata: whether Metadata waits while the consumer joins, and until a leader has
             sent SyncGroup. The topic is described at once.
         returns: whether JoinGroup has skipAssignment.
     """
 
-    def __init__(self, *, postpones_metadata: bool = False, returns: bool = False) -> None:
+    def __init__(
+        self, group: str, *, postpones_metadata: bool = False, returns: bool = False
+    ) -> None:
         self.broker = Broker(VERSIONS | RETURNING if returns else VERSIONS)
         self._postpones_metadata = postpones_metadata
-        self.group: str | None = None
+        self._group = group
         self.holding = False
         self.held_commits = 0
         # The bytes of the next assignment, and of another member's subscription, if any.
@@ -177,7 +178,7 @@ class Coordinator:
 
         A consumer that has ended looks for its broker, whose port this one may have now.
         """
-        if self.group is None or _group_of(request.message) in (None, self.group):
+        if _group_of(request.message) in (None, self._group):
             return True
         self.broker.close_connection(request.connection)
         return False

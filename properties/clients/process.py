@@ -92,12 +92,11 @@ class ProcessPort:
         with self._lock:
             program = self._running()
         check = partial(self._check, program)
-        consumer = Consumer(self._settings, check, returns=settings.returns)
+        group = f"groupcheck-{os.getpid()}-{next(_NUMBERS)}"
+        consumer = Consumer(self._settings, group, check, returns=settings.returns)
         try:
             port = consumer.coordinator.broker.port
-            group = f"groupcheck-{os.getpid()}-{next(_NUMBERS)}"
             chosen = self._settings.of(settings, port, group)
-            consumer.coordinator.group = group
             line = json.dumps({"control": consumer.control.port, "settings": chosen}) + "\n"
             with self._lock:
                 self._tell(program, line)

@@ -54,8 +54,7 @@ def test_an_application_is_recognised_after_a_consumer_that_looks_for_its_broker
 
 
 def test_a_coordinator_closes_the_connection_of_a_consumer_of_another_group() -> None:
-    coordinator = Coordinator()
-    coordinator.group = "its own"
+    coordinator = Coordinator("its own")
     port = coordinator.broker.port
     events: list[ClientEvent] = []
     with (
