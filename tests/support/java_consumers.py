@@ -185,9 +185,21 @@ class Topics:
         self._producer = Producer(settings)
 
     def create(self, topic: str, partitions: int) -> None:
-        """Create a topic."""
+        """Create a topic, and wait until a broker has its metadata.
+
+        The controller answers before that, so consumers could still see that there is no topic.
+        """
         asked = self._admin.create_topics([NewTopic(topic, partitions, 1)])
         asked[topic].result(PATIENCE_S)
+        end = time.monotonic() + PATIENCE_S
+        while (found := self._partitions(topic)) != partitions:
+            assert time.monotonic() < end, (topic, found)
+            time.sleep(0.02)
+
+    def _partitions(self, topic: str) -> int:
+        """As many partitions as a broker has of a topic; 0 if it has none of that name."""
+        found = self._admin.list_topics(timeout=PATIENCE_S).topics
+        return len(found[topic].partitions) if topic in found else 0
 
     def create_on(self, topic: str, *brokers: int) -> None:
         """Create a topic with partitions of one replica, each on a broker."""
