@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from groupcheck.model.classic.instances.instance import Instance
 from groupcheck.model.engine.exploration import StateSpace, explore
-from support import tla
+from support import tla, tla_config
 
 WORKERS = 2
 
@@ -56,9 +56,12 @@ def measure(name: str, instance: Instance) -> Measured:
         ValueError: TLC did not finish.
     """
     with tempfile.TemporaryDirectory() as folder:
-        text, _, _ = tla.config(name, instance).partition(tla.LIST)  # the explorer checks none
+        # The explorer checks no properties.
+        text, _, _ = tla_config.config(name, instance).partition(tla.LIST)
         started = time.perf_counter()
-        checked = tla.check(Path(folder), text, workers=WORKERS, dump=None)
+        checked = tla.check(
+            Path(folder), tla_config.SPECIFICATION, text, workers=WORKERS, dump=None
+        )
         tlc_s = time.perf_counter() - started
     space, explorer_s = _timed(instance, symmetry=False)
     counted = checked.distinct, checked.generated - 1  # without the initial state

@@ -43,7 +43,7 @@ def _tlc(managers: int) -> Numbers:
     names = ", ".join(f"r{number}" for number in range(managers))
     config = f"CONSTANT RM = {{{names}}}\nSPECIFICATION Spec\n"
     with tempfile.TemporaryDirectory() as folder:
-        found = tla.check(Path(folder), config, workers=2, dump=None, specification=TEXT)
+        found = tla.check(Path(folder), TEXT, config, workers=2, dump=None)
     return found.distinct, found.generated - 1  # without the initial state
 
 

@@ -96,7 +96,7 @@ def test_counting_finds_the_numbers_of_exploring(managers: int) -> None:
     [
         (7, (296_448, 2_744_705, 22)),
         (8, (1_745_408, 18_507_777, 25)),
-        pytest.param(9, (10_340_352, 123_558_401, 28), marks=pytest.mark.slow),
+        pytest.param(9, (10_340_352, 123_558_401, 28), marks=pytest.mark.exhaustive),
     ],
 )
 def test_counting_finds_millions_of_states(managers: int, numbers: tuple[int, int, int]) -> None:

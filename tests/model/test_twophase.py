@@ -48,8 +48,7 @@ def ports() -> dict[str, Any]:
     return names
 
 
-# Six take 7 s, seven a minute.
-@pytest.mark.parametrize("managers", exhaustive_if(lambda n: n == 7, TLC, slow=lambda n: n == 6))
+@pytest.mark.parametrize("managers", exhaustive_if(lambda n: n > 5, TLC))
 def test_the_engine_finds_the_states_the_transitions_and_the_depth_that_tlc_finds(
     managers: int,
 ) -> None:

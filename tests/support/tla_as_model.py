@@ -44,7 +44,8 @@ from groupcheck.model.classic.storing.records import LOADED_ARE_STATIC
 from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.vocabulary import ErrorCode, GroupState, Protocol, Response, ResponseBody
-from support.tla import MAX_SIZE, Value
+from support.tla import Value
+from support.tla_config import MAX_SIZE
 
 FOREVER = 1_000_000
 PARTITION = (TOPIC, 0)

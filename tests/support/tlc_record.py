@@ -8,7 +8,6 @@ the digest of a set, made of TLC's own dump. `tests/support/record_tlc.py` write
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.classic.instances.inputs import Feature
 from groupcheck.model.classic.instances.instance import Instance, composed, instances
 from groupcheck.model.classic.profiles import PROFILES
-from support import tla, tla_as_model
+from support import tla, tla_as_model, tla_config
 
 FILE: Final = Path(__file__).parents[1] / "model" / "classic" / "tlc.tsv"
 HEAD: Final = (
@@ -28,9 +27,6 @@ STALE: Final = "the record is out of date: run python tests/support/record_tlc.p
 
 # The .cfg of an instance that has none of its own, and whose states hold deferred responses.
 COUNTED: Final = {"administration-storing": "administration"}
-
-# A comment of TLA+. The translation of the PlusCal algorithm, which is one, is none.
-COMMENT: Final = re.compile(r"\(\*.*?\*\)|\\\*[^\n]*", re.DOTALL)
 
 
 class Case(NamedTuple):
@@ -47,13 +43,13 @@ class Case(NamedTuple):
     @property
     def key(self) -> str:
         """The digest of the specification that a row of this case is valid for."""
-        modules = (m.read_text(encoding="utf-8") for m in sorted(tla.FOLDER.glob("*.tla")))
-        return digest((*self.texts, *map(code, modules)))
+        modules = (m.read_text(encoding="utf-8") for m in sorted(tla_config.FOLDER.glob("*.tla")))
+        return digest((*self.texts, *map(tla.code, modules)))
 
     @property
     def texts(self) -> tuple[str, str]:
         """Its configuration, and the one in which responses and rules are part of a state."""
-        return tuple(tla.config(self.cfg, self.instance, observed=o) for o in (False, True))  # type: ignore[return-value]
+        return tuple(tla_config.config(self.cfg, self.instance, observed=o) for o in (False, True))  # type: ignore[return-value]
 
 
 class Row(NamedTuple):
@@ -73,12 +69,6 @@ class Row(NamedTuple):
     states: str = ""
     observed: int = 0
     observations: str = ""
-
-
-def code(module: str) -> str:
-    """A module without its comments and blank lines."""
-    lines = COMMENT.sub("", module).splitlines()
-    return "\n".join(line.rstrip() for line in lines if line.strip())
 
 
 def cases() -> dict[str, Case]:
@@ -104,7 +94,7 @@ def checked(case: Case, folder: Path) -> Row:
         ValueError: TLC did not finish.
     """
     text, with_rules = case.texts
-    counted = tla.check(folder, text)
+    counted = tla.check(folder, tla_config.SPECIFICATION, text)
     row = Row(
         case.key,
         counted.distinct,
@@ -122,7 +112,7 @@ def checked(case: Case, folder: Path) -> Row:
     states = digest(map(state, counted.states))
     seen = [
         (state(each), each["answers"], each["rules"])
-        for each in tla.check(folder, with_rules, dump="states").states
+        for each in tla.check(folder, tla_config.SPECIFICATION, with_rules, dump="states").states
         if each["rules"]  # without rules it is a state before its next steps
     ]
     return row._replace(states=states, observed=len(seen), observations=digest(seen))

@@ -16,16 +16,16 @@ from groupcheck.model.classic.instances.instance import instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import explore
 from groupcheck.model.engine.statistics import statistics
-from support import tla, tlc_record
+from support import tla, tla_config, tlc_record
 from support.economy import exhaustive_if
 from support.tla_as_model import observed
-from support.tlc_record import STALE, cases, checked, code, digest, recorded
+from support.tlc_record import STALE, cases, checked, digest, recorded
 
 pytestmark = pytest.mark.untraced
 
 CASES, ROWS = cases(), recorded()
 
-LARGE, LARGEST = 300, 1_000  # states
+LARGE = 300  # states
 RULE_ID = re.compile(r'"([a-z-]+/[a-z-]+)"')
 THREE_GENERATIONS = "2.7 metadata, three generations"
 
@@ -46,24 +46,21 @@ def _large(name: str) -> bool:
     return name not in ROWS or ROWS[name].distinct > LARGE
 
 
-def _largest(name: str) -> bool:
-    return name in ROWS and ROWS[name].distinct > LARGEST
-
-
 def test_the_specification_contains_the_translation_of_its_algorithm(tmp_path: Path) -> None:
-    assert tla.translated(tmp_path) == tla.SPECIFICATION.read_text(encoding="utf-8")
+    text = tla_config.SPECIFICATION.read_text(encoding="utf-8")
+    assert tla.translated(tmp_path, tla_config.SPECIFICATION) == text
 
 
 def test_the_rules_of_the_specification_are_those_of_the_tables() -> None:
-    modules = (module.read_text(encoding="utf-8") for module in tla.FOLDER.glob("*.tla"))
-    named = {rule for text in modules for rule in RULE_ID.findall(code(text))}
+    modules = (module.read_text(encoding="utf-8") for module in tla_config.FOLDER.glob("*.tla"))
+    named = {rule for text in modules for rule in RULE_ID.findall(tla.code(text))}
     assert named == {rule for profile in PROFILES.values() for rule in profile.rules}
 
 
 @pytest.mark.parametrize("name", instances(PROFILES["2.7"], 2))
 def test_each_cfg_is_the_configuration_of_its_instance(name: str) -> None:
-    text = (tla.FOLDER / f"{name}.cfg").read_text(encoding="utf-8")
-    assert text == tla.config(name, instances(PROFILES["2.7"], 2)[name])
+    text = (tla_config.FOLDER / f"{name}.cfg").read_text(encoding="utf-8")
+    assert text == tla_config.config(name, instances(PROFILES["2.7"], 2)[name])
 
 
 def test_the_record_has_an_up_to_date_row_for_each_instance() -> None:
@@ -81,10 +78,10 @@ def test_tlc_finds_what_the_record_has(name: str, tmp_path: Path) -> None:
 def test_a_change_of_the_specification_or_the_configuration_makes_a_row_out_of_date(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for file in (*tla.FOLDER.glob("*.tla"), *tla.FOLDER.glob("*.cfg")):
+    for file in (*tla_config.FOLDER.glob("*.tla"), *tla_config.FOLDER.glob("*.cfg")):
         (tmp_path / file.name).write_bytes(file.read_bytes())
     case = CASES["2.7 metadata"]
-    monkeypatch.setattr(tla, "FOLDER", tmp_path)
+    monkeypatch.setattr(tla_config, "FOLDER", tmp_path)
     assert case.key == ROWS["2.7 metadata"].key
     keys = {case.key, case._replace(instance=case.instance._replace(generations=2)).key}
     for file in (*tmp_path.glob("*.tla"), tmp_path / "metadata.cfg"):
@@ -118,7 +115,7 @@ def test_the_record_is_read_back_unchanged(monkeypatch: pytest.MonkeyPatch, tmp_
     assert tlc_record.FILE.read_text(encoding="utf-8") == text
 
 
-@pytest.mark.parametrize("name", exhaustive_if(_largest, CASES, slow=_large))
+@pytest.mark.parametrize("name", exhaustive_if(_large, CASES))
 def test_tlc_and_the_explorer_find_the_same_states_actions_responses_and_rules(name: str) -> None:
     assert name in ROWS, STALE
     row, explored = ROWS[name], explore(CASES[name].instance, symmetry=False)
@@ -136,7 +133,7 @@ def test_tlc_and_the_explorer_find_the_same_states_actions_responses_and_rules(n
         assert row.observations == digest(found)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_an_instance_with_three_generations_has_states_of_each() -> None:
     nodes = explore(CASES[THREE_GENERATIONS].instance, symmetry=False).nodes
     assert {node.group.generation_id for node in nodes if node.group} == {0, 1, 2, 3}

@@ -17,7 +17,7 @@ from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.temporal.known_violations import known_violations
 from groupcheck.properties.temporal.property import ActionProperty, Invariant
 from groupcheck.properties.temporal.safety import INVARIANTS, violations
-from support import tla
+from support import tla, tla_config
 from support.spaces import whole
 from support.tlc_record import cases
 
@@ -205,44 +205,45 @@ EDITS: Final = {
 
 
 def test_the_specification_states_each_invariant() -> None:
-    text = tla.SPECIFICATION.read_text(encoding="utf-8")
+    text = tla_config.SPECIFICATION.read_text(encoding="utf-8")
     for prop in INVARIANTS:
-        (name,) = (name for name, each in tla.NAMES.items() if each is prop)
+        (name,) = (name for name, each in tla_config.NAMES.items() if each is prop)
         assert re.search(f"^{name} *==", text, re.MULTILINE)
 
 
 def test_each_action_formula_of_the_specification_is_a_property() -> None:
-    text = tla.SPECIFICATION.read_text(encoding="utf-8")
+    text = tla_config.SPECIFICATION.read_text(encoding="utf-8")
     stated = set(re.findall(r"^(\w+)[^\n]*==\s*\[\]\[", text, re.MULTILINE))
-    actions = {name for name, prop in tla.NAMES.items() if isinstance(prop, ActionProperty)}
+    actions = {name for name, prop in tla_config.NAMES.items() if isinstance(prop, ActionProperty)}
     assert stated - {"ObservedSpec"} == actions
 
 
 def test_each_property_is_checked_but_where_a_version_is_known_to_break_it() -> None:
     for name, case in cases().items():
         version = name.partition(" ")[0]
-        kept = tla.NAMES.keys() - {broken for profile, broken in BROKEN if profile == version}
+        violated = {name for profile, name in BROKEN if profile == version}
+        kept = tla_config.NAMES.keys() - violated
         for text in case.texts:
             _, head, lists = text.partition(tla.LIST)
-            invariants, _, actions = lists.partition(tla.STEPS)
+            invariants, _, actions = lists.partition(tla_config.STEPS)
             assert head
             assert {*invariants.split(), *actions.split()} == kept
             for listed, kind in ((invariants, Invariant), (actions, ActionProperty)):
-                assert all(isinstance(tla.NAMES[each], kind) for each in listed.split())
+                assert all(isinstance(tla_config.NAMES[each], kind) for each in listed.split())
 
 
 def test_each_property_is_broken_by_a_version_or_by_an_edit() -> None:
-    assert {name for _, name in BROKEN} | EDITS.keys() == tla.NAMES.keys()
+    assert {name for _, name in BROKEN} | EDITS.keys() == tla_config.NAMES.keys()
     known = {
         (version, name)
         for version, profile in PROFILES.items()
-        for name, prop in tla.NAMES.items()
+        for name, prop in tla_config.NAMES.items()
         if known_violations(profile, prop)
     }
     assert known == BROKEN.keys()
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("version", "name", "instance", "members"),
     [(*which, *instance) for which, instance in BROKEN.items()],
@@ -252,22 +253,22 @@ def test_tlc_and_python_find_a_violation_after_as_few_steps(
 ) -> None:
     modelled = instances(PROFILES[version], members)[instance]
     found = {each.property: each for each in violations(whole(modelled))}
-    steps = len(found[tla.NAMES[name]].path)
-    assert tla.counterexample(tla.config(instance, modelled), name, tmp_path) == steps
+    steps = len(found[tla_config.NAMES[name]].path)
+    assert tla_config.counterexample(tla_config.config(instance, modelled), name, tmp_path) == steps
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", EDITS)
 def test_tlc_finds_an_edit_that_breaks_a_property(name: str, tmp_path: Path) -> None:
     module, old, new, instance, members = EDITS[name]
     edited = tmp_path / "edited"
     edited.mkdir()
-    for each in tla.FOLDER.glob("*.tla"):
+    for each in tla_config.FOLDER.glob("*.tla"):
         text = each.read_text(encoding="utf-8")
         if each.stem == module:
             assert text.count(old) == 1
             text = text.replace(old, new)
         (edited / each.name).write_text(text, encoding="utf-8")
-    text = tla.config(instance, instances(PROFILES["2.7"], members)[instance])
-    specification = edited / tla.SPECIFICATION.name
-    assert tla.counterexample(text, name, tmp_path, specification) > 0
+    text = tla_config.config(instance, instances(PROFILES["2.7"], members)[instance])
+    specification = edited / tla_config.SPECIFICATION.name
+    assert tla_config.counterexample(text, name, tmp_path, specification) > 0

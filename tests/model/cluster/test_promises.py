@@ -26,6 +26,7 @@ from groupcheck.model.engine.checking import Violation, violations
 from groupcheck.model.engine.exploration import StateSpace, explore
 from groupcheck.model.engine.rules import Effect, Version, VersionRule
 from groupcheck.model.engine.specification import Property
+from support.economy import exhaustive_if
 
 # The promises that Kafka breaks in an instance; docs/cluster.md explains each.
 BROKEN: Final = {
@@ -56,17 +57,14 @@ def _explored(name: str) -> StateSpace:
     return explore(instances()[name])
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(n, marks=[pytest.mark.slow] * (n not in SMALL)) for n in instances()],
-)
+@pytest.mark.parametrize("name", exhaustive_if(lambda name: name not in SMALL, instances()))
 def test_each_promise_holds_but_those_that_are_known_to_be_broken(name: str) -> None:
     space = _explored(name)
     checked = promises.promises(space.instance.settings)
     assert [each.property for each in violations(space, checked)] == BROKEN.get(name, [])
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_every_rule_is_applied_in_an_instance() -> None:
     applied: set[str] = set()
     for name in instances():
@@ -243,6 +241,7 @@ SEEDED: Final[list[tuple[Property, Settings, Version]]] = [
 ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(
     ("promise", "settings", "rules"), SEEDED, ids=[each[0].words for each in SEEDED]
 )

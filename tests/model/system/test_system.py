@@ -49,7 +49,7 @@ LARGE: Final = {
 }
 INSTANCES: Final = [
     *SMALL.items(),
-    *(pytest.param(*each, marks=pytest.mark.slow) for each in LARGE.items()),
+    *(pytest.param(*each, marks=pytest.mark.exhaustive) for each in LARGE.items()),
 ]
 
 
@@ -73,7 +73,7 @@ def test_the_promises_hold_in_every_reachable_state(
     assert violations(space, PROMISES) == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_slow_consumer_may_own_what_another_one_owns_by_now() -> None:
     (found,) = violations(explored(WholeSystem("4.1", 2, faults=1)), [ONE_OWNER_AT_ANY_TIME])
     assert len(found.path) == 15
@@ -100,7 +100,7 @@ def test_a_leader_that_gives_a_partition_twice_breaks_the_promise_of_one_owner(
     assert ONE_OWNER in broken(WholeSystem("4.1", 2))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_consumer_that_ignores_committed_offsets_breaks_the_promise_to_keep_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -116,7 +116,7 @@ def test_a_consumer_that_does_not_rejoin_leaves_partitions_without_an_owner(
     assert broken(WholeSystem("4.1", 2)) == [ALL_OWNED]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("name", SCENARIOS)
 @pytest.mark.parametrize("version", ["2.7"])
 def test_the_scenarios_of_three_consumers_are_in_the_graph(version: str, name: str) -> None:
@@ -178,7 +178,7 @@ def _walk(instance: WholeSystem, random: Random, steps: int) -> Iterator[System]
         state = random.choice(outcomes)[0]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("cooperative", [False, True])
 @pytest.mark.parametrize("version", ["2.7", "4.1"])
 def test_the_invariants_hold_in_random_walks_of_five_consumers_with_faults(

@@ -25,7 +25,7 @@ from groupcheck.model.vocabulary import GroupState, Request
 from groupcheck.properties.temporal import liveness
 from groupcheck.properties.temporal.liveness import TICK, marks, shortest_cycle
 from groupcheck.properties.temporal.property import Violation
-from support.economy import slow_if
+from support.economy import exhaustive_if
 from support.spaces import explored_once, whole
 
 OLD, NEW = PROFILES["0.10.2"], PROFILES["2.7"]
@@ -63,7 +63,7 @@ def newer() -> StateSpace:
     return explored(NEW, 2)
 
 
-@pytest.mark.parametrize("members", slow_if(lambda members: members > 2, [1, 2, 3]))
+@pytest.mark.parametrize("members", exhaustive_if(lambda members: members > 2, [1, 2, 3]))
 @pytest.mark.parametrize("profile", PROFILES.values(), ids=lambda profile: profile.name)
 @pytest.mark.untraced
 def test_every_version_violates_only_the_properties_that_it_is_known_to_violate(
@@ -231,7 +231,7 @@ def test_liveness_is_not_checked_without_timers() -> None:
     assert not liveness.violations(explored_once(virtual_time_instances(NEW, 1)["metadata"]))
 
 
-@pytest.mark.parametrize("members", slow_if(lambda members: members > 1, [1, 2]))
+@pytest.mark.parametrize("members", exhaustive_if(lambda members: members > 1, [1, 2]))
 def test_held_assignments_arrive_at_the_release(members: int) -> None:
     found = liveness.violations(explored_once(Instance(NEW, members, HOLDING)))
     assert all(each.known for each in found)

@@ -160,16 +160,11 @@ def _is_large(key: tuple[str, str]) -> bool:
     return SIZES[" ".join(key)] > 250
 
 
-def _is_largest(key: tuple[str, str]) -> bool:
-    return SIZES[" ".join(key)] > 1_000
-
-
 @pytest.mark.parametrize(
     "key",
     exhaustive_if(
-        _is_largest,
+        _is_large,
         [(profile, name) for profile in PROFILES for name in instances(PROFILES[profile], 2)],
-        slow=_is_large,
     ),
     ids=" ".join,
 )

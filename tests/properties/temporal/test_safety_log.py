@@ -88,7 +88,7 @@ def test_a_load_that_changes_what_was_recorded_violates_a_property(
     assert (len(found.path), found.known) == (steps, None)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_a_load_of_too_many_members_without_a_rebalance_violates_size_on_load() -> None:
     rule = "failover/too-large"
     kept = NEW.edited(ReplaceEffects(rule, ()))

@@ -64,7 +64,7 @@ def test_other_names_and_later_generations_have_the_same_canonical_form(space: S
 
 
 @pytest.mark.untraced
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_states_without_symmetry_are_the_renamings_of_the_canonical_ones(
     space: StateSpace,
 ) -> None:

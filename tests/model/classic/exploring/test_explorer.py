@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from groupcheck.model.classic.instances.instance import instances
 from groupcheck.model.classic.profiles import PROFILES
-from support.economy import slow_if
+from support.economy import exhaustive_if
+from support.marked_tests import ROOT
 from support.spaces import whole
 
 pytestmark = pytest.mark.untraced
@@ -36,11 +36,15 @@ COUNTS = {
 }
 
 
-def _is_slow(key: tuple[str, str, int]) -> bool:
+def _is_large(key: tuple[str, str, int]) -> bool:
     return COUNTS[key][1] > 12_000  # transitions
 
 
-@pytest.mark.parametrize("key", slow_if(_is_slow, COUNTS), ids=lambda key: "-".join(map(str, key)))
+def _text(key: tuple[str, str, int]) -> str:
+    return "-".join(map(str, key))
+
+
+@pytest.mark.parametrize("key", exhaustive_if(_is_large, COUNTS), ids=_text)
 def test_an_instance_has_exactly_these_states_transitions_and_depth(
     key: tuple[str, str, int],
 ) -> None:
@@ -49,9 +53,9 @@ def test_an_instance_has_exactly_these_states_transitions_and_depth(
     assert (len(space.nodes), space.transition_count, space.depth) == COUNTS[key]
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_page_of_the_model_has_the_counts_of_every_instance() -> None:
-    page = Path(__file__, "../../../../../docs/model.md").resolve().read_text(encoding="utf-8")
+    page = (ROOT / "docs/model.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `([\w-]+)` \| (\d) \| ([\d,]+) \| ([\d,]+) \|", page, re.MULTILINE)
     assert {name for name, *_ in rows} == instances(PROFILES["2.7"], 2).keys()
     for name, members, *counts in rows:

@@ -11,7 +11,7 @@ import pytest
 from groupcheck.model.classic.exploring.fingerprint import KEY_BYTES, digest, key, read, written
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import part
-from support.economy import slow_if
+from support.economy import exhaustive_if
 from support.spaces import every_instance, explored
 
 pytestmark = pytest.mark.untraced
@@ -27,7 +27,7 @@ for node in part(instance, part(instance, [instance.initial]).nodes).nodes:
 """
 
 
-@pytest.mark.parametrize("profile", slow_if(lambda name: name in {"2.7", "4.1"}, PROFILES))
+@pytest.mark.parametrize("profile", exhaustive_if(lambda name: name in {"2.7", "4.1"}, PROFILES))
 def test_each_state_has_its_own_text_and_is_read_back_from_it_with_all_types(profile: str) -> None:
     for space in every_instance(profile).values():
         texts = [written(node) for node in space.nodes]

@@ -18,7 +18,7 @@ from groupcheck.model.classic.exploring.group_graph import (
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.vocabulary import GroupState
-from support.economy import slow_if
+from support.economy import exhaustive_if
 from support.spaces import every_instance
 
 pytestmark = pytest.mark.untraced
@@ -55,7 +55,7 @@ OF_VERSION = {
 }  # and of no other
 
 
-@pytest.fixture(scope="module", params=slow_if(lambda name: name in {"2.7", "4.1"}, PROFILES))
+@pytest.fixture(scope="module", params=exhaustive_if(lambda name: name in {"2.7", "4.1"}, PROFILES))
 def spaces(request: pytest.FixtureRequest) -> list[StateSpace]:
     return list(every_instance(request.param).values())
 
