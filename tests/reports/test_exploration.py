@@ -32,6 +32,7 @@ def test_an_exploration_of_every_instance_is_printed_as_on_the_page_and_fits_a_s
     whole = support.spaces.exploration(PROFILE.name)
     _check_record_and_head(whole)
     _check_width(whole)
+    _check_width(run(Settings(PROFILE, 1, symmetry=False), silent))
     page = (ROOT / "docs" / "explore.md").read_text(encoding="utf-8")
     (shown,) = re.findall(r"```text\n(group state.*?)```", page, re.DOTALL)
     violated = [
@@ -79,7 +80,6 @@ def test_an_instance_has_its_counts_in_a_row_and_in_its_record(exploration: Expl
 
 def test_without_symmetry_the_summary_has_the_counts_of_tlc_and_its_command() -> None:
     found = run(Settings(PROFILE, instances=("metadata",), symmetry=False), silent)
-    _check_width(found)
     said = summary(found, [])
     assert f"{found.spaces[0].statistics.edges + 1:,}" in said.split()
     assert "tlc2.TLC -deadlock -config metadata.cfg ConsumerGroup.tla" in said

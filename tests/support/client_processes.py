@@ -21,9 +21,13 @@ TIMES: dict[str, int] = {"session_timeout_ms": 10_000, "heartbeat_interval_ms": 
 PATIENCE_S = 25.0
 
 
-def eventually(what: Callable[[], bool], why: Callable[[], object] = lambda: "") -> None:
+def eventually(
+    what: Callable[[], bool],
+    why: Callable[[], object] = lambda: "",
+    patience_s: float = PATIENCE_S,
+) -> None:
     """Wait until a condition holds."""
-    end = time.monotonic() + PATIENCE_S
+    end = time.monotonic() + patience_s
     while not what():
         assert time.monotonic() < end, why()
         time.sleep(0.02)

@@ -22,6 +22,7 @@ from confluent_kafka.cimpl import NewTopic
 from groupcheck.properties.assignors import java as assignors
 from groupcheck.properties.brokers import java
 from groupcheck.properties.brokers.catalogue import Broker, definitions
+from support.client_processes import eventually
 
 SOURCE: Final = Path(__file__).with_name("java_main") / "Consumers.java"
 PATIENCE_S: Final = 45.0
@@ -146,12 +147,14 @@ class Consumers:
         return [(each.what["partition"], each.what["value"]) for each in self.of(name, "record")]
 
     def eventually(self, what: Callable[[], bool], patience_s: float = PATIENCE_S) -> None:
-        """Wait until a condition holds."""
-        end = time.monotonic() + patience_s
-        while not what():
-            assert time.monotonic() < end, (self._owned, self.events, self._errors)
-            assert self._process.poll() is None, self._errors
-            time.sleep(0.02)
+        """Wait until a condition holds, while the process of the consumers runs."""
+
+        def holds() -> bool:
+            found = what()
+            assert found or self._process.poll() is None, self._errors
+            return found
+
+        eventually(holds, lambda: (self._owned, self.events, self._errors), patience_s)
 
     def _tell(self, command: str, name: str, **also: object) -> None:
         line = json.dumps({"command": command, "consumer": name, **also}) + "\n"
@@ -191,10 +194,7 @@ class Topics:
         """
         asked = self._admin.create_topics([NewTopic(topic, partitions, 1)])
         asked[topic].result(PATIENCE_S)
-        end = time.monotonic() + PATIENCE_S
-        while (found := self._partitions(topic)) != partitions:
-            assert time.monotonic() < end, (topic, found)
-            time.sleep(0.02)
+        eventually(lambda: self._partitions(topic) == partitions, lambda: topic, PATIENCE_S)
 
     def _partitions(self, topic: str) -> int:
         """As many partitions as a broker has of a topic; 0 if it has none of that name."""

@@ -13,7 +13,7 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -126,19 +126,13 @@ def recorded() -> dict[str, str]:
     return {file: value for file, _, value in (line.partition("\t") for line in lines)}
 
 
-def changed(now: Mapping[str, str]) -> list[str]:
-    """The files whose tests have not passed with these sources."""
-    before = recorded() if FILE.exists() else {}
-    return [file for file, value in now.items() if before.get(file) != value]
-
-
 def main() -> int:
     """Run what has changed; the status is that of pytest."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition(":")[0])
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="processes")
     options = parser.parse_args()
-    now = digests()
-    stale = changed(now)
+    now, before = digests(), recorded()
+    stale = [file for file, value in now.items() if before.get(file) != value]
     status = 0
     if stale:
         command = [sys.executable, "-m", "pytest", "-n", str(options.jobs), "--dist", "worksteal"]
