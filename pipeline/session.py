@@ -25,6 +25,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from groupcheck.extras import needing
 from groupcheck.pipeline.errors import PipelineError, in_a_line
 from groupcheck.properties.interruption import held_back
 
@@ -153,8 +154,7 @@ def _started(
         from pyspark.errors import PySparkException  # noqa: PLC0415 - large and rarely needed
         from pyspark.sql import SparkSession  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        msg = f"this needs the package {error.name}: pip install 'groupcheck[spark]'"
-        raise PipelineError(msg) from error
+        raise PipelineError(needing(error.name or "", "spark")) from error
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     embedded = not submitted and (master or conf.get("spark.master", "local")).startswith("local")
     settings: dict[str, bool | float | int | str | None] = {

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from groupcheck.extras import needing
+
 if TYPE_CHECKING:
     from groupcheck.model.classic.step import Profile
     from groupcheck.reports.record import ResultRecord
@@ -54,8 +56,7 @@ def with_packages_of(extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         package = (error.name or "").partition(".")[0]
-        msg = f"this needs the package {package}: pip install 'groupcheck[{extra}]'"
-        raise CommandError(msg) from error
+        raise CommandError(needing(package, extra)) from error
 
 
 def check_coverage(saved: ResultRecord, status: int, least: float | None) -> None:

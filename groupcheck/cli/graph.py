@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from groupcheck.cli.exit_status import CONFORMS, CommandError, ending_with_message, profile_of
 from groupcheck.cli.options import add_instances, add_members, add_shared
+from groupcheck.extras import needing
 
 if TYPE_CHECKING:
     from groupcheck.reports.state_graph import GraphArrow
@@ -67,6 +68,5 @@ def _drawing(path: Path) -> Callable[[list[GraphArrow], str], bytes]:
     try:
         from resvg_py import svg_to_bytes
     except ModuleNotFoundError as error:
-        msg = "PNG needs the package resvg-py: pip install 'groupcheck[png]'"
-        raise CommandError(msg) from error
+        raise CommandError(needing("resvg-py", "png", "PNG")) from error
     return lambda arrows, title: bytes(svg_to_bytes(svg_string=as_svg(arrows, title), zoom=2))

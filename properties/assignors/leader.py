@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Final
 
+from groupcheck.extras import needing
 from groupcheck.model.assignors.group import Assignment, Group, Topic
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.assignors.consumer_protocol import encoded_subscription
@@ -91,8 +92,7 @@ class LeaderPort:
         """
         codec.message_class("JoinGroupRequest")
         if importlib.util.find_spec("confluent_kafka") is None:
-            msg = "librdkafka needs the package confluent-kafka: pip install 'groupcheck[wire]'"
-            raise PortUnavailableError(msg)
+            raise PortUnavailableError(needing("confluent-kafka", "wire", "librdkafka"))
         try:
             leader = self._leader(ASSIGNORS[0])
         except (AssignorFailedError, OSError) as error:

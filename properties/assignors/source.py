@@ -8,6 +8,7 @@ from functools import partial
 from importlib import import_module
 from typing import Final, NamedTuple
 
+from groupcheck.extras import needing
 from groupcheck.properties.assignors import franz, java
 from groupcheck.properties.assignors.port import AssignorPort, ProgramPort
 from groupcheck.properties.assignors.python import python_assignors
@@ -99,8 +100,7 @@ def _imported(module: str, name: str, package: str, extra: str, _: Report) -> As
     except PortUnavailableError as error:
         if getattr(error.__cause__, "name", "kafka") == "kafka":
             raise
-        msg = f"this needs the package {package}: pip install 'groupcheck[{extra}]'"
-        raise PortUnavailableError(msg) from error
+        raise PortUnavailableError(needing(package, extra)) from error
     port: AssignorPort = made()
     return port
 

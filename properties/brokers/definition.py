@@ -12,6 +12,7 @@ from threading import Event
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
+from groupcheck.extras import installing
 from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.ports.codec import MalformedAnswerError
@@ -112,7 +113,7 @@ def no_package(*modules: str, extra: str) -> str | None:
     """Return which module of an extra of this package is not installed, if any."""
     for module in modules:
         if importlib.util.find_spec(module) is None:
-            return f"no module {module}: pip install 'groupcheck[{extra}]'"
+            return f"no module {module}: {installing(extra)}"
     return None
 
 

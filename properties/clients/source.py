@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
+from groupcheck.extras import needing
 from groupcheck.properties.assignors.source import RELEASES, USUAL
 from groupcheck.properties.clients import java, settings
 from groupcheck.properties.clients.builtin import BuiltinClient
@@ -83,9 +84,7 @@ def client_source(spec: str, profile: str = "") -> ClientSource:
 
 def _python(name: str, library: _Library, _: Report) -> ClientPort:
     if importlib.util.find_spec(library.module) is None:
-        extra = f"pip install 'groupcheck[{library.extra}]'"
-        msg = f"this needs the package {library.package}: {extra}"
-        raise PortUnavailableError(msg)
+        raise PortUnavailableError(needing(library.package, library.extra))
     command = [sys.executable, "-P", "-m", f"{HOSTS}.{library.host}"]
     return ProcessPort(name, lambda: command, library.settings)
 

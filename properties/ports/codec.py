@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final, TypeVar, get_type_hints
 
+from groupcheck.extras import needing
 from groupcheck.model.versions import record_in, trim
 from groupcheck.model.vocabulary import (
     API_OF,
@@ -81,8 +82,7 @@ def importing_kafka_python() -> Iterator[None]:
             warnings.simplefilter("ignore", DeprecationWarning)
             yield
     except ImportError as error:
-        msg = "this needs the package kafka-python: pip install 'groupcheck[wire]'"
-        raise PortUnavailableError(msg) from error
+        raise PortUnavailableError(needing("kafka-python", "wire")) from error
 
 
 @cache

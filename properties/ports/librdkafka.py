@@ -16,6 +16,7 @@ from threading import Event
 from time import monotonic
 from typing import Final
 
+from groupcheck.extras import needing
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.model.classic.instances.instance import DELAY
@@ -103,10 +104,7 @@ class MockBroker:
 
     def _started(self) -> Program:
         if importlib.util.find_spec("confluent_kafka") is None:
-            msg = (
-                "librdkafka-mock needs the package confluent-kafka: pip install 'groupcheck[wire]'"
-            )
-            raise PortUnavailableError(msg)
+            raise PortUnavailableError(needing("confluent-kafka", "wire", "librdkafka-mock"))
         return Program([sys.executable, str(PROGRAM), TOPIC, OTHER_TOPIC])
 
     def _first_line(self, program: Program) -> bytes:
