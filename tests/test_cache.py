@@ -156,6 +156,7 @@ def _derive(folder: Path, started: Any) -> None:
     assert derived("name", derive) == 1
 
 
+@pytest.mark.slow
 def test_processes_that_need_a_value_at_once_derive_it_once(tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
     started = context.Barrier(3)

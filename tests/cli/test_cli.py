@@ -105,6 +105,7 @@ def test_a_report_that_fails_at_the_end_keeps_the_result_and_the_status(
     assert done.err == f"groupcheck: cannot write the report to {tmp_path}: Is a directory\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("port", "found", "verdict"),
     [
@@ -148,6 +149,7 @@ def test_merged_results_that_cover_too_little_have_exit_status_3(
     assert (done.status, done.err) == (3, TOO_LITTLE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("port", "status", "verdict"),
     [
@@ -196,6 +198,7 @@ FULL = pytest.param(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("redirection", "why"), [FULL, (">&-", "it is closed")])
 @pytest.mark.parametrize(
     ("arguments", "status"),
@@ -213,6 +216,7 @@ def test_unwritable_output_is_one_line(
     assert _with_output(redirection, *arguments) == (line, status)
 
 
+@pytest.mark.slow
 def test_the_exit_status_has_the_verdict_without_any_output() -> None:
     assert _with_output(">/dev/null 2>&-", "rules") == ("", 0)
     diverging = f"{SMALL}:HeartbeatsOnly"
@@ -220,6 +224,7 @@ def test_the_exit_status_has_the_verdict_without_any_output() -> None:
     assert _with_output("2>&-", "verify", "nonsense") == ("", 2)
 
 
+@pytest.mark.slow
 def test_characters_that_a_terminal_cannot_encode_are_escaped() -> None:
     command = [sys.executable, "-m", "groupcheck", "verify", "exec:cat \u00e9\u2028 -", *QUICK]
     environment = {**os.environ, "PYTHONIOENCODING": "ascii:strict"}
@@ -301,6 +306,7 @@ def test_an_interrupted_replay_stops_its_programs(tmp_path: Path) -> None:
     assert status == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "status"), [(["rules"], 2), (["verify", f"{SMALL}:HeartbeatsOnly", *QUICK], 1)]
 )

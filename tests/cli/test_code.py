@@ -104,6 +104,7 @@ def test_a_line_has_exactly_the_transitions_of_the_requests_that_run_it(
     assert beaten == {*_function(saved, "beat").transitions}
 
 
+@pytest.mark.slow
 def test_a_transition_has_the_rule_that_it_applies(saved: ResultRecord) -> None:
     edges = {(edge.before, edge.given, edge.rules, edge.after) for edge in _code(saved).transitions}
     assert ("none", "Heartbeat", ("heartbeat/no-group",), "none") in edges
@@ -149,6 +150,7 @@ def test_runs_of_different_texts_of_a_file_are_not_merged(saved: ResultRecord) -
         merged([Named("one", saved), Named("other", other)])
 
 
+@pytest.mark.slow
 def test_code_that_no_step_runs_is_one_line(tmp_path: Path) -> None:
     (tmp_path / "other.txt").write_text("", encoding="utf-8")
     quick = ("--examples", "0", "--walks", "0", "--code", "other.txt")

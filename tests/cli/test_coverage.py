@@ -11,6 +11,7 @@ import pytest
 QUICK = ["--examples", "0", "--members", "1", "--walks", "5"]
 
 
+@pytest.mark.slow
 def test_runs_add_to_a_file_and_files_are_merged(
     tmp_path: Path, printed: Callable[..., str]
 ) -> None:

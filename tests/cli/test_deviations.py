@@ -25,6 +25,7 @@ def _file(path: Path, deviations: list[object], **fields: object) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_deviation_that_is_fixed_is_said_and_one_without_a_file_is_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

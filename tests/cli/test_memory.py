@@ -28,6 +28,7 @@ def _own() -> int:
     return int(fields[5]) * resource.getpagesize()
 
 
+@pytest.mark.slow
 def test_an_exploration_that_needs_more_memory_ends_with_one_line() -> None:
     command = ["explore", "--instance", "membership", "--members", "3", "--max-memory", "60m"]
     run = subprocess.run(

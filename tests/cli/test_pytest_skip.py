@@ -42,6 +42,7 @@ def test_a_feature_in_the_ini_file_is_skipped_with_its_reason(repository: pytest
     result.stdout.fnmatch_lines(["skipped    crashes: not yet"])
 
 
+@pytest.mark.slow
 def test_a_marker_of_a_fixture_parameter_skips_a_feature(repository: pytest.Pytester) -> None:
     repository.makeconftest(
         """
@@ -68,6 +69,7 @@ def test_a_marker_of_a_fixture_parameter_skips_a_feature(repository: pytest.Pyte
     )
 
 
+@pytest.mark.slow
 def test_the_markers_are_listed_and_one_selects_the_suite(repository: pytest.Pytester) -> None:
     result = repository.runpytest_inprocess("--markers")
     result.stdout.fnmatch_lines(

@@ -33,6 +33,7 @@ def _file(path: Path, saved: ResultRecord) -> str:
     return str(path)
 
 
+@pytest.mark.slow
 def test_every_format_is_written_and_the_report_equals_that_of_verify(
     bad: str, tmp_path: Path, printed: Callable[..., str]
 ) -> None:

@@ -273,6 +273,7 @@ def test_an_exploration_has_its_instances_properties_and_arrows_in_every_format(
     assert "sync/leader-completing" in converted.html
 
 
+@pytest.mark.slow
 def test_a_violation_of_the_model_is_a_finding_and_an_expected_one_is_known(
     broken: Counterexample, tmp_path: Path, formats: Callable[..., Formats]
 ) -> None:

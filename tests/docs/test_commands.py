@@ -68,8 +68,9 @@ def folder(tmp_path: Path) -> Path:
 
 
 SLOW = {
-    *("coverage.md", "explore.md", "pytest.md", "reports.md", "start.md"),
-    *("verify.md", "write-a-specification.md"),
+    *("clients.md", "cluster.md", "coverage.md", "deviations.md", "explore.md", "pytest.md"),
+    *("reports.md", "server.md", "start.md", "verify.md", "whole-system.md"),
+    "write-a-specification.md",
 }
 
 

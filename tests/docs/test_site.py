@@ -58,6 +58,7 @@ class _Page(HTMLParser):
         self.anchors.add(attributes.get("id") or "")
 
 
+@pytest.mark.slow
 def test_no_page_loads_an_external_resource(site: Path) -> None:
     pages = list(site.rglob("*.html"))
     assert len(pages) > 40

@@ -427,6 +427,7 @@ def test_check_without_its_extra_prints_the_packages_to_install() -> None:
     assert done.returncode == 2
 
 
+@pytest.mark.slow
 def test_small_sources_are_checked_without_the_package_of_spark(run: Run) -> None:
     done = check_without("pyspark", str(run.sources))
     assert done.stdout.count("\nrejected   ") == VIOLATIONS

@@ -39,6 +39,7 @@ def tables(draw: st.DrawFn) -> list[Event]:
     return sorted(draw(st.lists(event, max_size=30, unique_by=lambda e: e[:4])))
 
 
+@pytest.mark.slow
 @given(tables(), st.slices(30))
 def test_histories_have_the_events_of_the_batch(events: list[Event], part: slice) -> None:
     found = list(histories(batch(events)))
@@ -58,6 +59,7 @@ def pair(request: Event, answer: Event, after: Event) -> str | None:
     return f"Heartbeat\0{request.api_version}\0{request.body}\0{answer.body}"
 
 
+@pytest.mark.slow
 @given(tables())
 def test_a_pair_is_a_request_and_its_only_response(events: list[Event]) -> None:
     found = chain.from_iterable(each.pairs for each in histories(batch(events)))

@@ -151,6 +151,7 @@ NEW = GroupMetadataRecord(GroupMetadataKey("g"), GroupMetadataValue("", 0))
 OFFSET = OffsetCommitRecord(OffsetCommitKey("g", "t", 0), OffsetCommitValue(1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("profile", "revealed_by"),
     [("0.10.0", GROUP), ("0.10.2", GROUP), ("4.1", OFFSET), ("4.1", NEW)],

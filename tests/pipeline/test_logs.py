@@ -348,6 +348,7 @@ def _stabilized() -> LogEvent:
     )
 
 
+@pytest.mark.slow
 def test_an_invalid_time_zone_is_an_error_of_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(LOGS / "2.7"), "--time-zone", "Nowhere/Else"]) == 2
     assert "'Nowhere/Else' is not a time zone" in capsys.readouterr().err

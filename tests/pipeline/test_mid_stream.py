@@ -33,6 +33,7 @@ def checked(rows: list[Event]) -> dict[str, Any]:
     return verdict(one_by_one(rows))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("histories", few_or_many(8, 30))
 @pytest.mark.parametrize("profile", PROFILES)
 def test_an_allowed_history_without_its_first_events_is_not_rejected(
@@ -88,6 +89,7 @@ def spoilt(rows: list[Event], random: Random) -> tuple[list[Event], int]:
     return [*rows[:at], bad, *rows[at + 1 :]], bad.line
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", PROFILES)
 def test_a_wrong_response_is_a_finding_once_the_state_is_known(profile: str) -> None:
     found = known = 0
@@ -105,6 +107,7 @@ def test_a_wrong_response_is_a_finding_once_the_state_is_known(profile: str) -> 
     assert found >= known - 2  # not while a rebalance is under way that old members are part of
 
 
+@pytest.mark.slow
 def test_the_fast_path_checks_a_mid_stream_history_as_the_oracle_does() -> None:
     for seed in range(3):
         rows = middle("2.7", seed, 400)
@@ -121,6 +124,7 @@ def test_a_version_whose_timers_outlive_members_is_undecided() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_recording_of_a_finding_has_the_same_finding() -> None:
     bad = next(
         rows

@@ -63,6 +63,7 @@ def test_the_lag_between_generations_is_that_of_the_accepted_commits(profile: st
         assert any(result.values())
 
 
+@pytest.mark.slow
 def test_offsets_that_expire_are_counted() -> None:
     expired = 0
     for seed in range(20):

@@ -272,6 +272,7 @@ def test_a_missing_source_is_an_error_with_its_name(source: str, complaint: str)
         sources.files([source])
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_length_of_a_history(tmp_path: Path) -> None:
     recordings(tmp_path, Wanted(1, 100, kinds=1))
     first = Event(**rows(tmp_path / "recording-0.jsonl")["event"][0])

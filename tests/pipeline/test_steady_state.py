@@ -110,6 +110,7 @@ def test_the_recording_of_a_finding_omits_heartbeats_and_commits_that_change_not
             )
 
 
+@pytest.mark.slow
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 2**32), st.sampled_from(PROFILES), st.integers(1, 700))
 def test_the_fast_path_checks_a_corrupted_history_as_the_oracle_does(

@@ -10,6 +10,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from unittest.mock import patch
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -46,6 +47,7 @@ def sums(partition: list[list[Event]]) -> bytes:
     return pickled
 
 
+@pytest.mark.slow
 @settings(max_examples=10)
 @given(st.lists(st.integers(0, 3), min_size=GROUPS, max_size=GROUPS), st.integers(1, 5))
 def test_partitions_add_up_to_the_whole(places: list[int], most: int) -> None:

@@ -70,6 +70,7 @@ def test_port_without_expiry_diverges(profile: str) -> None:
     assert replay(Sequence(profile, broker, steps), KeepsAll()) is not None
 
 
+@pytest.mark.slow
 def test_tours_find_a_port_that_ignores_the_time_of_a_commit() -> None:
     space = explored_once(instances(PROFILES["2.7"], 2)["expiry"])
     assert any(_findings(space, CommitsNow(), seed) for seed in range(4))

@@ -10,6 +10,7 @@ from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.explored import deviating_space, rules_affected, space_of
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", ["2.7", "4.1"])
 def test_an_edit_of_rules_that_an_instance_does_not_apply_leaves_it_as_it_is(version: str) -> None:
     profile = PROFILES[version]

@@ -90,6 +90,7 @@ def _mutated(draw: st.DrawFn) -> list[Json]:
     return messages
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(_mutated())
 def test_mutated_trace_is_refused_in_one_line_or_replays_without_a_finding_on_the_built_in_port(

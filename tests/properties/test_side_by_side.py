@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Final
 
+import pytest
+
 from groupcheck.model.classic.instances.instance import instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.ports.source import port_source
@@ -23,6 +25,7 @@ def verified(programs: int, fault: str = "") -> Result:
     return Verification(port_source(port_of(0.5, fault)), settings, given=given).run()
 
 
+@pytest.mark.slow
 def test_programs_side_by_side_try_the_transitions_that_one_tries() -> None:
     """Each program chooses its allowed outcomes."""
     for result in (verified(1), verified(6)):
@@ -33,6 +36,7 @@ def test_programs_side_by_side_try_the_transitions_that_one_tries() -> None:
         assert result.sequences > result.settings.walks
 
 
+@pytest.mark.slow
 def test_programs_side_by_side_have_the_findings_of_one() -> None:
     one, several = verified(1, FAULT), verified(6, FAULT)
     assert [each.finding_id for each in several.findings] == [e.finding_id for e in one.findings]

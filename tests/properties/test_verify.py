@@ -107,6 +107,7 @@ def test_port_with_other_allowed_choices_and_no_visible_state_conforms() -> None
     assert result.conforms
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", slow_if(lambda profile: profile in {"2.7", "4.1"}, PROFILES))
 @pytest.mark.untraced
 def test_model_conforms_to_itself_in_every_version(profile: str) -> None:
@@ -118,6 +119,7 @@ def test_model_conforms_to_itself_in_every_version(profile: str) -> None:
     assert result.covered_transitions >= {"4.1": 0.8}.get(profile, 0.95) * result.transitions
 
 
+@pytest.mark.slow
 def test_port_of_one_version_diverges_from_another() -> None:
     class Newer(ModelPort):
         def open(self, profile, config):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202
@@ -241,6 +243,7 @@ def test_hang_in_the_state_machine_is_waited_for_once() -> None:
     assert len(hangs) == 1
 
 
+@pytest.mark.slow
 def test_hangs_during_minimisation_are_waited_for_only_a_few_times() -> None:
     port = faulty_port("a heartbeat from an old generation is accepted")
     phases: list[str] = []
@@ -304,6 +307,7 @@ def test_interrupted_run_keeps_its_findings_even_if_the_interruption_is_lost(pha
     assert [each.states for each in result.instances] == [61, 24, 126]
 
 
+@pytest.mark.slow
 def test_interruption_during_minimisation_keeps_the_minimised_findings() -> None:
     source = PortSource(
         "port", lambda: faulty_port("a heartbeat from an old generation is accepted")

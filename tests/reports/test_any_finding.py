@@ -86,6 +86,7 @@ def _found(profile: str) -> list[Finding]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("profile", ["2.7", "4.1"])
 def test_the_finding_of_any_difference_is_explained_drawn_and_written(profile: str) -> None:
     findings = _found(profile)

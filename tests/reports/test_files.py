@@ -154,6 +154,7 @@ def _pytest(report: Path, port: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_the_pytest_file_of_a_finding_fails_until_the_port_is_fixed(report: Path) -> None:
     failing = _pytest(report, PORT)
     assert failing.returncode == 1

@@ -141,6 +141,7 @@ def check_settled(cluster: Cluster) -> None:
         assert cluster.running(number).live.keys() == set(BROKERS)
 
 
+@pytest.mark.slow
 @given(faults(*Fault), walks)
 @settings(deadline=None)
 def test_promises_hold_on_a_store_that_fails_and_restarted_brokers_settle(

@@ -11,6 +11,7 @@ from support.log_loading import load
 from support.log_records import commit, end, logs, offset
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tombstones_end_pending", [False, True], ids=["2.7", "4.1"])
 @settings(max_examples=400, deadline=None)
 @given(before=logs(), after=logs())

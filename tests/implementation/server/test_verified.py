@@ -12,6 +12,7 @@ from support.client_processes import eventually
 from support.serving import JOIN, Served
 
 
+@pytest.mark.slow
 def test_server_conforms_and_so_does_its_recording(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -181,6 +181,7 @@ def test_a_program_that_does_not_open_is_unavailable(argv: list[str]) -> None:
         ProgramPort(argv).open()
 
 
+@pytest.mark.slow
 def test_a_case_is_read_as_it_was_written_and_has_the_same_finding(tmp_path: Path) -> None:
     port = Changed(_swapped)
     (finding, *_) = verify(port, "sticky", SETTINGS).findings

@@ -400,6 +400,7 @@ def test_a_program_that_is_killed_or_floods_its_output_is_a_failure(
     assert found.startswith(reason)
 
 
+@pytest.mark.slow
 def test_bytes_that_are_no_request_are_a_failure() -> None:
     found = failure(STARTED + NO_REQUEST, ClientInput(SUBSCRIBE))
     assert found.startswith("a request that cannot be decoded as JoinGroup version 7")

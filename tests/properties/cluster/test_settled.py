@@ -43,6 +43,7 @@ def test_a_deletion_waits_for_a_dead_replica_and_ends_when_it_returns() -> None:
     assert (nodes.topics, nodes.partitions, nodes.deletions) == ((False,), (None,), (False,))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", TAGS)
 def test_a_reassignment_of_a_new_topic_ends_as_on_a_real_broker(version: str) -> None:
     moved = TWO._replace(brokers=3, created=0, targets=((2, 3),), version=version)

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import islice
 from random import Random
 
+import pytest
+
 from groupcheck.model.classic.instances.instance import feature_instances, virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.edits import DropEffect, about
@@ -49,6 +51,7 @@ def _walks(
         yield walk.taken, checks.exchanges
 
 
+@pytest.mark.slow
 def test_what_counts_again_is_what_an_oracle_of_the_other_rules_finds() -> None:
     instances = virtual_time_instances(PROFILE, 1) | feature_instances(PROFILE, 1)
     space = explored_once(instances["reload"])

@@ -59,6 +59,7 @@ def _together(*several: Covered) -> Covered:
     return merged(("file", covered) for covered in several).covered
 
 
+@pytest.mark.slow
 @given(covereds, covereds, covereds)
 def test_merging_is_a_union_in_any_order(one: Covered, two: Covered, three: Covered) -> None:
     whole = _together(one, two, three)

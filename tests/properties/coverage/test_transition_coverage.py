@@ -58,6 +58,7 @@ def _heartbeats(space: StateSpace) -> list[tuple[int, int]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_what_diverges_in_some_states_is_tried_in_all_others(seed: int) -> None:
     space = explored("2.7", "membership")
@@ -69,6 +70,7 @@ def test_what_diverges_in_some_states_is_tried_in_all_others(seed: int) -> None:
     assert {transition for transition in every if transition not in wrong} <= coverage.shown
 
 
+@pytest.mark.slow
 def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
     space = explored("2.7", "membership")
     coverage = _toured(space, frozenset(_heartbeats(space)))
@@ -78,6 +80,7 @@ def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
     assert counts.covered + counts.not_observed + counts.diverged + counts.untried == counts.total
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", PROFILES)
 def test_transitions_behind_a_branch_never_taken_count_as_not_observed(
     version: str,

@@ -94,6 +94,7 @@ def test_each_edit_of_the_model_is_found_as_one_cause_or_cannot_be_seen(edit: Ed
         assert _causes(result) == [str(edit)]
 
 
+@pytest.mark.slow
 def test_a_port_that_rejects_a_request_in_one_state_has_one_cause_and_all_is_covered() -> None:
     error = InsteadOf(ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.INVALID_GROUP_ID)
     fields = (("error_code", error), ("generation_id", InsteadOf(0, -1)))
@@ -136,6 +137,7 @@ class _Accepting(ModelPort):
         return Observation((Response(request.request_id, answer),))
 
 
+@pytest.mark.slow
 def test_what_follows_a_request_that_only_the_port_accepts_is_unknown_but_no_other_part() -> None:
     given = together({"metadata": virtual_time_instances(NEW, 2)["metadata"]})
     edited = deviating(NEW, (ANSWERED,))
@@ -157,6 +159,7 @@ def test_what_follows_a_request_that_only_the_port_accepts_is_unknown_but_no_oth
     assert len(rules) == len(beyond.findings) <= 4  # also of static members
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_a_rule_that_does_not_apply_if_a_guard_of_another_rule_holds_is_one_cause(
     seed: int,
@@ -169,6 +172,7 @@ def test_a_rule_that_does_not_apply_if_a_guard_of_another_rule_holds_is_one_caus
     assert _causes(result) == [str(expected)]
 
 
+@pytest.mark.slow
 def test_a_port_that_ends_each_join_phase_at_once_has_one_cause_and_all_is_covered() -> None:
     edit = SetBehaviour("members-are-awaited", holds=False)
     result = _verified(edit)
@@ -217,6 +221,7 @@ def test_a_field_that_differs_only_where_it_has_one_value_is_said_to_do_so() -> 
     assert str(edit).endswith("committed_offset=7 instead of -1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first", [2, 5])
 def test_another_numbering_of_generations_is_one_cause_and_all_is_covered(first: int) -> None:
     space = {"metadata": virtual_time_instances(NEW, 2)["metadata"]}
@@ -229,6 +234,7 @@ def test_another_numbering_of_generations_is_one_cause_and_all_is_covered(first:
     assert replay(finding.sequence, ModelPort()) is None
 
 
+@pytest.mark.slow
 def test_known_deviations_conform_until_there_is_a_new_one_or_they_are_fixed() -> None:
     (finding,) = _verified(OTHER_GENERATION).findings
     known = (KnownDeviation(OTHER_GENERATION, finding.sequence),)
@@ -244,6 +250,7 @@ def test_known_deviations_conform_until_there_is_a_new_one_or_they_are_fixed() -
     assert fixed.findings == []
 
 
+@pytest.mark.slow
 def test_a_known_deviation_is_also_known_if_it_holds_sometimes_and_has_the_same_id() -> None:
     (finding,) = _verified(OTHER_GENERATION).findings
     sometimes = finding._replace(cause=Sometimes(OTHER_GENERATION))

@@ -79,6 +79,7 @@ def _of(cause: str) -> Finding:
     return next(f for f in _verified().findings if str(f.cause) == cause)
 
 
+@pytest.mark.slow
 def test_each_rule_that_answers_otherwise_is_one_finding_and_everything_behind_is_tried() -> None:
     result = _verified()
     assert {str(finding.cause) for finding in result.findings} == {

@@ -38,6 +38,7 @@ def _tour(space: StateSpace, port: Port) -> tuple[Coverage, list[int], list[Find
     )
 
 
+@pytest.mark.slow
 def test_tour_of_a_conforming_port_finds_nothing_and_tries_every_transition(
     space: StateSpace,
 ) -> None:
@@ -55,6 +56,7 @@ def test_no_walk_of_a_tour_is_longer_than_its_limit(space: StateSpace) -> None:
     assert max(steps) <= LIMIT
 
 
+@pytest.mark.slow
 def test_the_shares_of_a_tour_add_up_to_the_edges_of_the_space(space: StateSpace) -> None:
     coverage, _, _ = _tour(space, ModelPort())
     counts = msgspec.structs.asdict(coverage.counts())
@@ -127,6 +129,7 @@ class DeafToHeartbeats(ModelPort):
         return seen
 
 
+@pytest.mark.slow
 def test_tour_continues_past_answers_that_are_not_allowed(space: StateSpace) -> None:
     coverage, _, findings = _tour(space, DeafToHeartbeats())
     counts = coverage.counts()

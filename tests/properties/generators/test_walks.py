@@ -71,6 +71,7 @@ def test_a_walk_has_the_state_that_the_oracle_determines(precomputed: Precompute
     assert walker.asked == 0
 
 
+@pytest.mark.slow
 def test_a_guided_walk_covers_more_than_a_random_one(precomputed: PrecomputedSteps) -> None:
     shown = {}
     for name, choice in CHOICES.items():
@@ -185,6 +186,7 @@ def test_choice_is_split_into_smaller_numbers() -> None:
     assert [choices.of(4), choices.of(5), choices.of(2), choices.of(9)] == [3, 2, 1, 0]
 
 
+@pytest.mark.slow
 def test_walks_minimise_findings_and_report_each_once() -> None:
     fault = "a heartbeat from an old generation is accepted"
     settings = Settings(members=1, examples=0, walks=50)

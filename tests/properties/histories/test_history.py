@@ -170,6 +170,7 @@ def test_the_verdict_on_small_histories_equals_that_of_trying_every_order(
     assert verdicts == {False, True}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("how", "unseen"),
     [

@@ -81,6 +81,7 @@ def changed(path: Path, to: Path, change: Callable[[list[Line]], None]) -> Path:
     return to
 
 
+@pytest.mark.slow
 def test_the_recording_of_a_server_with_several_groups_is_accepted(
     session: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -107,6 +108,7 @@ def test_the_states_of_a_group_are_observed_in_order_each_once(session: Path) ->
     assert times == sorted(times)
 
 
+@pytest.mark.slow
 def test_each_session_of_a_file_is_checked_on_its_own(session: Path, tmp_path: Path) -> None:
     path = tmp_path / "twice"
     path.write_bytes(session.read_bytes() * 2)
@@ -192,6 +194,7 @@ def test_a_body_that_is_too_long_cuts_off_its_group_and_no_other(tmp_path: Path)
     assert len(second) < 300
 
 
+@pytest.mark.slow
 def test_only_the_last_line_of_a_session_may_be_torn(session: Path, tmp_path: Path) -> None:
     path = tmp_path / "torn"
     whole = session.read_bytes()

@@ -44,6 +44,7 @@ def _path(port: str) -> Path:
     return RECORDED / f"{port.replace(':', '-')}.jsonl.xz"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "expected",
     slow_if(lambda each: each.port not in USUAL, CHECKED),

@@ -135,6 +135,7 @@ class _Forgetful(dict[str, int]):
         """Do nothing."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "why"),
     [(b"", "port hung: no response to InitProducerId in time"), (None, "closed the connection")],
