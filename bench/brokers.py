@@ -63,7 +63,7 @@ from groupcheck.properties.ports.source import UnknownPortError, port_source
 from groupcheck.properties.result import Settings
 from groupcheck.properties.run import replay, replay_seen
 from groupcheck.properties.sequence import Sequence, parse
-from groupcheck.properties.tolerances import LONG_RUN_GRACE_MS, Tolerances
+from groupcheck.properties.tolerances import LONG_RUN, Tolerances
 from groupcheck.properties.verify import Verification
 from groupcheck.reports.finding_text import text_of
 from groupcheck.reports.progress import Bars
@@ -83,7 +83,6 @@ PORTS: Final[Mapping[str, str]] = {
     "kfake": "kfake",
     "librdkafka-mock": "librdkafka's mock",
 }
-TOLERANCES: Final = Tolerances(grace_ms=LONG_RUN_GRACE_MS)
 KAFKA: Final[Mapping[str, str]] = {n: f"kafka:{n}" for n in ("4.1", "2.7", "0.10.2")}
 REPEATS: Final = 5  # of the sequence of a finding without a known cause
 SET: Final = ("group.initial.rebalance.delay.ms", "group.min.session.timeout.ms")
@@ -145,7 +144,7 @@ DOCS: Final = ROOT / "docs"
 
 def run(spec: str, sequences: int, into: Path) -> None:
     """Run a long run on one broker, and save its result."""
-    source = port_source(spec, tolerances=TOLERANCES)
+    source = port_source(spec, tolerances=LONG_RUN)
     profile = source.profile or PROFILE
     settings = Settings(profile, steps=30, sequences=sequences, max_findings=100)
     try:
@@ -164,20 +163,20 @@ def run(spec: str, sequences: int, into: Path) -> None:
     for each, finding in zip(kept["findings"], result.findings, strict=True):
         each["text"] = text_of(finding)
         each["rule"] = _rule(finding)
-        each["session_twice"] = profile == "0.10.2" and explains(finding, TOLERANCES)
+        each["session_twice"] = profile == "0.10.2" and explains(finding, LONG_RUN)
     _save(into, spec, kept)
     sys.stdout.write(summary(saved, [], ()))
 
 
 def record_tests(spec: str, sequences: int) -> bool:
     """Record tests of a broker; returns whether every test that differs has a known cause."""
-    source = port_source(spec, tolerances=TOLERANCES)
+    source = port_source(spec, tolerances=LONG_RUN)
     profile = source.profile or PROFILE
     settings = Settings(profile, steps=30, sequences=sequences, side_by_side=20, max_findings=100)
     causes: Counter[str] = Counter()
 
     def differs(finding: Finding) -> None:
-        twice = profile == "0.10.2" and explains(finding, TOLERANCES)
+        twice = profile == "0.10.2" and explains(finding, LONG_RUN)
         cause = _cause(spec, {"session_twice": twice, "text": text_of(finding)})
         causes[cause] += 1
         if not cause:
@@ -230,7 +229,7 @@ def _comes_again(spec: str, each: Mapping[str, Any]) -> bool:
     although the answer has restarted its session (`GroupCoordinator.scala:1289`).
     """
     sequence, times = _sequence_of(each), 0
-    source = port_source(spec, tolerances=TOLERANCES)
+    source = port_source(spec, tolerances=LONG_RUN)
     try:
         for _ in range(REPEATS):
             port = source.connect()
@@ -251,7 +250,7 @@ def _on_kafka(each: Mapping[str, Any]) -> dict[str, Any]:
         config = Config.of(sequence.broker)._asdict()
         spec += "?" + "&".join(f"{name}={config[name.replace('.', '_')]}" for name in SET)
     if spec not in _started:
-        _started[spec] = port_source(spec, tolerances=TOLERANCES)
+        _started[spec] = port_source(spec, tolerances=LONG_RUN)
     source = _started[spec]
     settings = dict(source.broker_settings().values)
     port = source.connect()

@@ -20,8 +20,9 @@ from kept_results import replaced
 from groupcheck.model.member.sources import link
 from groupcheck.model.member.specification import PARTS, VERSIONS, instances
 from groupcheck.properties.clients.malformed import Outcome, outcomes
+from groupcheck.properties.clients.port import ClientInfo, ClientPort
 from groupcheck.properties.clients.process import ProcessPort
-from groupcheck.properties.clients.source import client_source
+from groupcheck.properties.clients.source import ClientSource, client_source
 from groupcheck.properties.clients.verify import Limits, verify
 from groupcheck.reports.clients import ClientRun, run_json
 
@@ -86,12 +87,8 @@ def _say(line: str) -> None:
     sys.stdout.write(f"{line}\n")
 
 
-def run(ports: list[str], into: Path, time_s: int, names: list[str]) -> None:
-    """Verify clients in some instances, or in all, and write the result of each to a file.
-
-    Of some instances, the results of the others stay.
-    """
-    into.mkdir(parents=True, exist_ok=True)
+def _opened(ports: list[str]) -> Iterator[tuple[ClientSource, ClientPort, ClientInfo]]:
+    """The clients that this machine can run, one after the other."""
     for spec in ports:
         source = client_source(spec)
         if missing := source.missing():
@@ -99,18 +96,27 @@ def run(ports: list[str], into: Path, time_s: int, names: list[str]) -> None:
             continue
         port = source.make(_say)
         try:
-            info = port.open()
-            limits = Limits(16, info.patience_s, time_s)
-            verified = [
-                verify(port, name, instance, limits)
-                for name, instance in instances(source.version).items()
-                if name in (names or [name])
-            ]
+            yield source, port, port.open()
         finally:
             port.shutdown()
-        result = run_json(ClientRun(spec, info, source.version, verified))
-        _say(f"{spec}: {result['verdict']}")
-        file = into / f"{spec}.json"
+
+
+def run(ports: list[str], into: Path, time_s: int, names: list[str]) -> None:
+    """Verify clients in some instances, or in all, and write the result of each to a file.
+
+    Of some instances, the results of the others stay.
+    """
+    into.mkdir(parents=True, exist_ok=True)
+    for source, port, info in _opened(ports):
+        limits = Limits(16, info.patience_s, time_s)
+        verified = [
+            verify(port, name, instance, limits)
+            for name, instance in instances(source.version).items()
+            if name in (names or [name])
+        ]
+        result = run_json(ClientRun(source.spec, info, source.version, verified))
+        _say(f"{source.spec}: {result['verdict']}")
+        file = into / f"{source.spec}.json"
         if names and file.exists():
             before = json.loads(file.read_text(encoding="utf-8"))
             result = replaced(before, result, "instances", "instance")
@@ -121,20 +127,11 @@ def malformed(ports: list[str]) -> str:
     """What consumers do with bad bytes, in Markdown."""
     names: list[str] = []
     rows: dict[tuple[str, str], list[Outcome]] = {}
-    for spec in ports:
-        source = client_source(spec)
-        if missing := source.missing():
-            _say(f"{spec}: not run: {missing}")
-            continue
-        port = source.make(_say)
-        try:
-            info = port.open()
-            if isinstance(port, ProcessPort):
-                names.append(f"{info.name} {info.version}")
-                for each in outcomes(port, info.patience_s):
-                    rows.setdefault((each.what, each.case), []).append(each)
-        finally:
-            port.shutdown()
+    for _, port, info in _opened(ports):
+        if isinstance(port, ProcessPort):
+            names.append(f"{info.name} {info.version}")
+            for each in outcomes(port, info.patience_s):
+                rows.setdefault((each.what, each.case), []).append(each)
     head = [f"| bytes | {' | '.join(names)} |", f"| --- |{' --- |' * len(names)}"]
     table = [
         f"| {what}: {case} | {' | '.join(each.words for each in row)} |"

@@ -35,7 +35,7 @@ from groupcheck.properties.long_runs.timers import timed_instances
 from groupcheck.properties.ports.numbering import first_generation
 from groupcheck.properties.ports.source import PortSource, port_source
 from groupcheck.properties.run import FoundError, Run, UnfairError
-from groupcheck.properties.tolerances import LONG_RUN_GRACE_MS, Tolerances
+from groupcheck.properties.tolerances import LONG_RUN
 from support.product import Known, Planned, Product, UndecidedError, known
 
 MEMBERS: Final = 2
@@ -43,7 +43,6 @@ MOST_PAIRS: Final = 200  # of the search for a sequence
 TRIES: Final = 3  # a broker that may choose can leave the plan
 CONCURRENT: Final = 40
 SIZE: Final = "group.max.size"
-TOLERANCES: Final = Tolerances(grace_ms=LONG_RUN_GRACE_MS)
 # Settings of the brokers besides the usual ones: each broker plays the instances for its settings.
 BROKERS: Final[tuple[Mapping[str, int], ...]] = (
     {},
@@ -146,7 +145,7 @@ def played(
         if not mine:
             continue
         query = "&".join(f"{name}={value}" for name, value in broker.items())
-        source = port_source(f"{spec}?{query}" if query else spec, tolerances=TOLERANCES)
+        source = port_source(f"{spec}?{query}" if query else spec, tolerances=LONG_RUN)
 
         def tests_of(planned: tuple[Plan, list[Edit]], on: PortSource = source) -> list[Played]:
             plan, edits = planned
@@ -174,7 +173,7 @@ def _tests(  # noqa: PLR0913, PLR0917 - of one plan
         run = _run(source, instance, steps)
         if run is None:
             continue
-        test = ObservedTest(run.broker, run.observed, TOLERANCES, first_generation(profile))
+        test = ObservedTest(run.broker, run.observed, LONG_RUN, first_generation(profile))
         for recorded in conforming([RecordedTest(spec, profile, test)], differs):
             kept = recorded.test
             rejects = [each for each in left if not kept.allowed_by(deviating(profile, (each,)))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from groupcheck.model.bodies import Json
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
@@ -13,6 +13,8 @@ from groupcheck.model.engine.rules import VersionRule
 from groupcheck.pipeline.event_columns import Events
 from groupcheck.pipeline.transitions import NO_GROUP, Transition
 from groupcheck.properties.histories.events import Event
+
+MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's lines in a finding
 
 Row = dict[str, Any]
 Rows = Iterator[tuple[str, Row]]  # each with the name of its table

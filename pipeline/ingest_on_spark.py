@@ -57,7 +57,7 @@ def read(
 
 
 def of_topic(records: DataFrame, source: str, folder: str | None = None) -> DataFrame:
-    """The same for records of an offsets topic; a partition is one task."""
+    """The rows of records of an offsets topic, as `read` has them; a partition is one task."""
     in_order = records.repartition("partition").sortWithinPartitions("partition", "offset")
     return _read(in_order, partial(read_topic, source, folder), folder)
 

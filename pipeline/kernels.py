@@ -144,7 +144,7 @@ def replay(
 
 
 def replayed(events: Iterable[pa.RecordBatch], profile: str | None = None) -> Rows:
-    """The same, each row with the name of its table.
+    """The rows that `replay` returns, each with the name of its table.
 
     Raises:
         DisorderedError: they are not sorted.

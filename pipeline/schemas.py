@@ -128,15 +128,16 @@ FINDINGS: Final = table(
     },
     null={"request_id", "api", "seen", "recording", "omitted", "trace"},
 )
-TRANSITION: Final = {
-    "profile": STRING,
-    "before": STRING,
-    "given": STRING,
-    "rules": STRINGS,
-    "after": STRING,
-}
-EXPLORED: Final = table(TRANSITION)
-TRANSITIONS: Final = table({**TRANSITION, "times": LONG, "histories": LONG, "explored": BOOL})
+TRANSITIONS: Final = table(
+    {
+        **dict.fromkeys(("profile", "before", "given"), STRING),
+        "rules": STRINGS,
+        "after": STRING,
+        "times": LONG,
+        "histories": LONG,
+        "explored": BOOL,
+    }
+)
 REBALANCES: Final = table(
     {
         **HISTORY,

@@ -17,7 +17,6 @@ import contextlib
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Final
 
 from groupcheck.extras import needing
 from groupcheck.pipeline.errors import PipelineError, in_a_line
+from groupcheck.properties.brokers import java
 from groupcheck.properties.interruption import held_back
 
 if TYPE_CHECKING:
@@ -68,7 +68,6 @@ appender.file.layout.pattern = %d %p %c: %m%n%ex
 
 
 OLDEST: Final = 17  # that Spark 4 runs on
-START_S: Final = 60
 
 SHIM: Final = """\
 #!/bin/sh
@@ -227,13 +226,13 @@ def java_home(scratch: Path) -> str | None:
     found = []
     home = os.environ.get("JAVA_HOME")
     if home:
-        version = _major(str(Path(home) / "bin" / "java"))
+        version = java.major(str(Path(home) / "bin" / "java"))
         if version >= OLDEST:
             return home
         found.append(f"JAVA_HOME has {_described(version)}")
     on_path = shutil.which("java")
     if on_path:
-        version = _major(on_path)
+        version = java.major(on_path)
         if version >= OLDEST:
             # Spark's own script uses JAVA_HOME first, which is too old here.
             return str(Path(on_path).resolve().parent.parent) if home else None
@@ -251,18 +250,6 @@ def java_home(scratch: Path) -> str | None:
 
 def _described(version: int) -> str:
     return f"Java {version}" if version else "no Java that runs"
-
-
-def _major(java: str) -> int:
-    """The major version of a Java; 0 if it does not run."""
-    try:
-        done = subprocess.run(  # noqa: S603 - the user's own Java
-            [java, "-version"], capture_output=True, text=True, check=False, timeout=START_S
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return 0
-    version = re.search(r'version "(?:1\.)?(\d+)', done.stderr + done.stdout)
-    return int(version[1]) if version and done.returncode == 0 else 0
 
 
 def _packaged(scratch: Path) -> str | None:

@@ -161,7 +161,7 @@ def minimise(run: Verification, how: Replayer) -> None:
 def _counted(
     do: Callable[[Finding], None], done: Callable[[int], None]
 ) -> Callable[[Finding], None]:
-    """The same for one finding, which is then counted as done."""
+    """A function that calls `do` with a finding, and then counts the finding as done."""
 
     def counted(finding: Finding) -> None:
         do(finding)

@@ -39,6 +39,11 @@ DEFAULTS = Config()
 Successors = Callable[[Coordinator, Input], list[Outcome]]
 
 
+def config_of(profile: Profile, broker: Mapping[str, int]) -> Config:
+    """The configuration of a broker; where it sets no retention, with that of its version."""
+    return Config.of({RETENTION: profile.config.offsets_retention_minutes, **broker})
+
+
 class Difference(NamedTuple):
     """Why one allowed outcome differs from the observation.
 
@@ -87,9 +92,8 @@ class Oracle(engine.Oracle[Outcome]):
         successors_of: Callable[[Profile, Config], Successors] | None = None,
     ) -> None:
         self.profile = profile
-        retention = {RETENTION: profile.config.offsets_retention_minutes}
         late_ms, early_ms = tolerances[:2] if tolerances else (0, 0)
-        self.config = Config.of({**retention, **broker})._replace(
+        self.config = config_of(profile, broker)._replace(
             timer_late_ms=late_ms,
             timer_early_ms=min(late_ms, early_ms),
             keeps_ages=not late_ms or CLEANUP_INTERVAL in broker,

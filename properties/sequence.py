@@ -61,7 +61,7 @@ from groupcheck.model.vocabulary import (
     TxnOffsetCommitRequest,
 )
 from groupcheck.properties.deviations.deviating import deviating, deviations_of
-from groupcheck.properties.ports.messages import fault_fields
+from groupcheck.properties.ports.messages import fault_message, request_message
 from groupcheck.properties.ports.port import Fault
 
 Taken = TypeVar("Taken")
@@ -167,19 +167,10 @@ def well_formed(steps: Iterable[Input]) -> bool:
 def step_message(step: Input) -> Json:
     """A step as the port protocol's message, member ids as symbols."""
     if isinstance(step, Request):
-        return {
-            "type": "request",
-            "id": step.request_id,
-            "api": step.api,
-            "apiVersion": step.api_version,
-            "clientId": step.client_id,
-            "clientHost": step.client_host,
-            "body": encode(step.body, step.api_version),
-        }
+        return request_message(step)
     if isinstance(step, Advance):
         return {"type": "advance", "ms": step.ms}
-    fault = fault_of(step)
-    return {"type": "fault", "fault": fault.name, **fault_fields(fault)}
+    return fault_message(fault_of(step))
 
 
 def fault_of(step: EnvironmentInput) -> Fault:

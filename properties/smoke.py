@@ -41,7 +41,7 @@ from groupcheck.model.vocabulary import (
     ResponseBody,
     SyncGroupRequest,
 )
-from groupcheck.properties.generators.context import Capabilities, capabilities_of
+from groupcheck.properties.generators.context import Capabilities, capabilities_by, capabilities_of
 from groupcheck.properties.ports.port import (
     Observation,
     Port,
@@ -55,7 +55,6 @@ from groupcheck.properties.ports.source import PortSource
 BROKER: Final = {"group.initial.rebalance.delay.ms": 0}
 DELAY_MS: Final = 3_000
 SESSION_MS: Final = 30_000  # if the port's limits allow it
-STATIC_SINCE: Final = 3  # the version of Heartbeat
 NO_ANSWER: Final = "no answer"
 
 
@@ -152,9 +151,7 @@ def smoke(source: PortSource, profile: Profile) -> Smoked:
             return Smoked(info, answers, inner_state=test.inner_state)
         advances = port.advance(1, ()).unsupported is None
         if source.real_time:
-            versions = test.versions()
-            static = max(versions["Heartbeat"], default=0) >= STATIC_SINCE
-            capabilities = Capabilities(versions, static=static)
+            capabilities = capabilities_by(port.max_versions, profile)
         else:
             capabilities = capabilities_of(port, profile)  # asks for all versions and faults
         return Smoked(info, answers, capabilities, test.inner_state, advances)
@@ -205,15 +202,6 @@ class _Test:
             return False
         return True
 
-    def versions(self) -> dict[str, tuple[int, ...]]:
-        """The versions that both the port and the profile have, as the port reports them."""
-        least, newest = self._profile.min_versions, self._profile.max_versions
-        limits = self._port.max_versions or newest
-        return {
-            api: tuple(range(least.get(api, 0), min(newest[api], limits.get(api, -1)) + 1))
-            for api in newest
-        }
-
     def _answered(self, api: str, made: Callable[[Member], RequestBody]) -> Answered:
         """Send a request at the newest version that the port supports."""
         version, since = self._profile.max_versions[api], time.monotonic()
@@ -221,7 +209,7 @@ class _Test:
         def answered(outcome: Outcome, detail: str = "") -> Answered:
             return Answered(api, version, outcome, detail, 1_000 * (time.monotonic() - since))
 
-        for version in reversed(self.versions()[api]):
+        for version in capabilities_by(self._port.max_versions, self._profile).versions[api]:
             self._sent += 1
             since = time.monotonic()
             body = trim(made(self._member), version)

@@ -26,3 +26,4 @@ class Tolerances(NamedTuple):
 USUAL: Final = Tolerances()
 EXACT: Final = Tolerances(late_ms=0, grace_ms=0)
 LONG_RUN_GRACE_MS: Final = 100
+LONG_RUN: Final = Tolerances(grace_ms=LONG_RUN_GRACE_MS)

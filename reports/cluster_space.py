@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from groupcheck.model.brokers import DELIVER, HANDLE, ClusterInput
@@ -14,6 +15,7 @@ from groupcheck.model.engine.checking import Violation, violations
 from groupcheck.model.engine.exploration import StateSpace
 from groupcheck.model.engine.graph import StateGraph, TransitionReference
 from groupcheck.reports.formatting import bounded_lines, counted
+from groupcheck.reports.violations import violation_lines
 
 
 class ClusterSpace(NamedTuple):
@@ -61,15 +63,7 @@ def space_text(run: ClusterSpace) -> str:
         f"{'violated' if each in broken else 'holds':<10} {each.words}"
         for each in promises(settings)
     ]
-    graph = StateGraph(space)
-    for violation in run.violations:
-        lines += [
-            "",
-            f"The shortest sequence in which this does not hold: {violation.property.words}",
-            *_steps(graph, violation.path, 1),
-        ]
-        if violation.cycle:
-            lines += ["  and for ever:", *_steps(graph, violation.cycle, len(violation.path) + 1)]
+    lines += violation_lines(run.violations, partial(_steps, StateGraph(space)))
     return bounded_lines([*lines, "", f"verdict    {verdict(run)}"])
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from groupcheck.model.engine.checking import Violation, violations
@@ -14,6 +15,7 @@ from groupcheck.model.system.specification import DELIVER, HANDLE, SystemInput, 
 from groupcheck.model.system.state import Progress, System
 from groupcheck.reports.clients import events_text
 from groupcheck.reports.formatting import bounded_lines, counted
+from groupcheck.reports.violations import violation_lines
 
 
 class SystemRun(NamedTuple):
@@ -75,16 +77,7 @@ def run_text(run: SystemRun) -> str:
         lines.append(f"{result:<10} {promise.words}")
     if ONE_OWNER_AT_ANY_TIME in found:
         lines.append(f"broken     {ONE_OWNER_AT_ANY_TIME.words} Kafka does not promise it.")
-    graph = StateGraph(space)
-    for violation in run.violations:
-        lines += [
-            "",
-            f"The shortest sequence in which this does not hold: {violation.property.words}",
-        ]
-        lines += _steps(graph, violation.path, 1)
-        if violation.cycle:
-            lines.append("  and for ever:")
-            lines += _steps(graph, violation.cycle, len(violation.path) + 1)
+    lines += violation_lines(run.violations, partial(_steps, StateGraph(space)))
     return bounded_lines([*lines, "", f"verdict    {verdict(run)}"])
 
 

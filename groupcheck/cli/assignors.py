@@ -17,7 +17,7 @@ from groupcheck.cli.exit_status import (
 )
 from groupcheck.cli.options import add_shared, add_table
 from groupcheck.cli.output import print_run, save_findings
-from groupcheck.numeric_options import whole
+from groupcheck.numeric_options import NUMBERS, whole
 
 if TYPE_CHECKING:
     from groupcheck.properties.assignors.case_file import Case
@@ -70,7 +70,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 --case FILE          only the group of FILE, which --save has written
 --save DIR           write the group of each finding to DIR
 """
-    read = {"cases": (whole(1, 10**8), 1000), "seed": (whole(0, 2**63 - 1), 0)}
+    read = {"cases": (whole(1, 10**8), 1000), "seed": (NUMBERS["seed"].parse, 0)}
     add_table(command, table, **read)
     add_shared(command, "json")
 

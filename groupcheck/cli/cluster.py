@@ -17,7 +17,7 @@ from groupcheck.cli.exit_status import (
 )
 from groupcheck.cli.options import add_shared, add_table
 from groupcheck.cli.output import print_run, save_findings
-from groupcheck.numeric_options import whole
+from groupcheck.numeric_options import NUMBERS, whole
 
 if TYPE_CHECKING:
     from threading import Event
@@ -74,7 +74,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
 """
     numbers: dict[str, tuple[Callable[[str], object], object]] = {
         "sequences": (whole(1, 10**6), 20),
-        "seed": (whole(0, 2**63), 0),
+        "seed": (NUMBERS["seed"].parse, 0),
         "time": (whole(1, 10**6), 10**6),
         "profile": (str, "2.7"),
     }

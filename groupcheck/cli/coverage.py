@@ -60,12 +60,10 @@ def read_coverage(path: Path, *, optional: bool = False) -> Covered:
     Raises:
         CommandError: it cannot be read, or is no coverage file.
     """
-    from groupcheck.properties.coverage.covered import MalformedCoverageError, read
+    from groupcheck.properties.coverage.covered import MalformedCoverageError, read, read_or_empty
 
-    if optional and path.parent.is_dir() and not path.exists():
-        return {}
     with ending_with_message(MalformedCoverageError, action=f"read the coverage in {path}"):
-        return read(path)
+        return read_or_empty(path) if optional else read(path)
 
 
 def write_coverage(path: Path, covered: Covered, status: int = NO_VERDICT) -> None:

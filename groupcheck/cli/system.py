@@ -6,7 +6,7 @@ import argparse
 
 from groupcheck.cli.exit_status import CONFORMS, DIVERGES, CommandError
 from groupcheck.cli.options import add_shared, add_table
-from groupcheck.cli.output import print_json, print_text
+from groupcheck.cli.output import print_run
 from groupcheck.numeric_options import whole
 
 HELP = "explore consumers and their coordinator together"
@@ -74,8 +74,5 @@ def run(options: argparse.Namespace) -> int:
             msg = f"{error}: fewer consumers or faults, or a larger --max-states"
             raise CommandError(msg) from error
         result = SystemRun.of(space)
-    if options.json:
-        print_json(run_json(result))
-    else:
-        print_text(run_text(result))
+    print_run(result, run_json, run_text, as_json=options.json)
     return DIVERGES if result.broken else CONFORMS

@@ -12,7 +12,7 @@ import pytest
 
 from groupcheck.model.classic.instances.inputs import Feature
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
-from groupcheck.properties.coverage.covered import MalformedCoverageError
+from groupcheck.properties.coverage.covered import MalformedCoverageError, read_or_empty
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 from groupcheck.properties.ports.source import (
     PortSource,
@@ -36,7 +36,7 @@ from groupcheck.pytest_plugin.settings import (
     skipped_of,
     tolerances_of,
 )
-from groupcheck.pytest_plugin.summary import Summary, read_coverage
+from groupcheck.pytest_plugin.summary import Summary
 from groupcheck.reports.files import finding_files, prepare, sweep
 from groupcheck.reports.finding_text import finding_text
 from groupcheck.reports.formatting import bounded
@@ -83,7 +83,7 @@ class Suite:
                 refuse(f"cannot write to {self.directory}: {error.strerror}")
         if self.coverage:
             try:
-                read_coverage(self.coverage)
+                read_or_empty(self.coverage)
             except MalformedCoverageError as error:
                 refuse(str(error))
             except OSError as error:

@@ -12,7 +12,7 @@ from groupcheck.properties.coverage.covered import (
     Covered,
     MalformedCoverageError,
     merged,
-    read,
+    read_or_empty,
     write,
 )
 from groupcheck.pytest_plugin.results import Run
@@ -59,7 +59,7 @@ class Summary:
         """Add the coverage of all runs to a file. Returns whether that succeeded."""
         runs = [run.covered for run in self._runs if run.covered]
         try:
-            before = read_coverage(path)
+            before = read_or_empty(path)
             together = merged([*(("this run", run) for run in runs), (str(path), before)])
             write(path, together.covered)
         except (OSError, MalformedCoverageError) as error:
@@ -113,21 +113,6 @@ class Summary:
         for finding_id, title in found.items():
             reason = self._expected.get(finding_id)
             yield f"finding    {finding_id} {title}" + (f" (expected: {reason})" if reason else "")
-
-
-def read_coverage(path: Path) -> Covered:
-    """Read a coverage file; one that does not exist yet is empty.
-
-    Raises:
-        MalformedCoverageError: it is not a coverage file.
-        OSError: it cannot be read, or its directory does not exist.
-    """
-    try:
-        return read(path)
-    except FileNotFoundError:
-        if path.parent.is_dir():
-            return {}
-        raise
 
 
 def _in_all(covered: Covered) -> str:

@@ -9,14 +9,13 @@ import json
 from typing import Final
 
 from groupcheck.model.vocabulary import GroupState
-from groupcheck.pipeline.history_replay import HistoryReplay, Row
+from groupcheck.pipeline.history_replay import MOST_RECORDED, HistoryReplay, Row
 from groupcheck.pipeline.logs.automaton import EventPattern, StateSets, automaton
 from groupcheck.pipeline.logs.brokers import Brokers
 from groupcheck.pipeline.logs.log_events import PRINTS, LogEvent, rules_of
 from groupcheck.pipeline.logs.observed import LogObserved
 from groupcheck.properties.histories.events import Event
 
-MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's lines in a finding
 MOST_ALLOWED: Final = 40  # of the allowed lines in a finding
 
 

@@ -12,14 +12,13 @@ from groupcheck.model.bodies import MalformedBodyError, encode_record
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.pipeline.history_replay import HistoryReplay, Row, Tables
 from groupcheck.properties.histories.events import Event, recording_lines
-from groupcheck.properties.histories.history import from_zero
+from groupcheck.properties.histories.history import MOST_POINTS, from_zero
 from groupcheck.properties.histories.history_checker import Rejected, check_groups
 from groupcheck.properties.histories.history_file import Noted, PartialHistory
 from groupcheck.properties.histories.reader import BEFORE
 from groupcheck.properties.tolerances import EXACT
 
 MOST_EVENTS: Final = 20_000  # in memory
-MOST_POINTS: Final = 200_000  # of the search, the default of groupcheck history
 RULE: Final = "no allowed order"
 
 

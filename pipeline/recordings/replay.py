@@ -15,7 +15,7 @@ from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.vocabulary import Request
 from groupcheck.pipeline.event_columns import Events
-from groupcheck.pipeline.history_replay import HistoryReplay, Row, rule_rows
+from groupcheck.pipeline.history_replay import MOST_RECORDED, HistoryReplay, Row, rule_rows
 from groupcheck.pipeline.recordings.minimised import Minimised, Runs, complete, minimised
 from groupcheck.pipeline.recordings.observed import Observed
 from groupcheck.pipeline.recordings.steady_state import SteadyState
@@ -27,7 +27,6 @@ from groupcheck.properties.histories.mid_stream import MidStreamChecker
 from groupcheck.properties.histories.reader import BEFORE
 
 MOST_EXCHANGES: Final = 200  # in memory, or twice as many
-MOST_RECORDED: Final = 4 * 1024 * 1024  # characters of a group's recording in a finding
 OVERHEAD: Final = 150  # characters of a line without its body
 
 

@@ -112,7 +112,7 @@ def _arriving(spark: SparkSession, asked: Asked) -> DataFrame:
 
 
 def _with_ticks(arriving: DataFrame) -> DataFrame:
-    """The same with a row of nulls every second, so that histories also end between arrivals."""
+    """What arrives and a row of nulls every second, so that histories also end between arrivals."""
     nulls = [F.lit(None).cast(f.dataType).alias(f.name) for f in arriving.schema]
     return arriving.union(arriving.sparkSession.readStream.format("rate").load().select(*nulls))
 

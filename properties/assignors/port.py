@@ -95,7 +95,7 @@ class ProgramPort:
         """
         try:
             return info_of(self._started())
-        except (AssignorFailedError, OSError) as error:
+        except (AssignorFailedError, OSError, ValueError) as error:
             self.shutdown()
             msg = f"{self._argv[0]!r} did not open: {error}"
             raise PortUnavailableError(msg) from error

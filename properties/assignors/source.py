@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Mapping
 from functools import partial
 from importlib import import_module
@@ -12,11 +11,11 @@ from groupcheck.extras import needing
 from groupcheck.properties.assignors import franz, java
 from groupcheck.properties.assignors.port import AssignorPort, ProgramPort
 from groupcheck.properties.assignors.python import python_assignors
+from groupcheck.properties.brokers.definition import Report
 from groupcheck.properties.ports.codec import importing_kafka_python
 from groupcheck.properties.ports.port import PortUnavailableError
-from groupcheck.properties.ports.source import UnknownPortError
-
-Report = Callable[[str], None]
+from groupcheck.properties.ports.program import argv_of
+from groupcheck.properties.ports.source import unknown_port
 
 # The client library of Kafka, by minor version: its release, and the version of the promises.
 RELEASES: Final[Mapping[str, tuple[str, str]]] = {
@@ -65,19 +64,11 @@ def assignor_source(spec: str) -> AssignorSource:
         )
     if spec in _NAMED:
         return _NAMED[spec]
-    msg = f"unknown PORT {spec!r}; it is one of: {', '.join(FORMS)}"
-    if kind == "kafka-clients":
-        msg += f"; VERSION is one of: {', '.join(RELEASES)}"
-    raise UnknownPortError(msg)
+    raise unknown_port(spec, FORMS, *(RELEASES if kind == "kafka-clients" else ()))
 
 
 def _program(command: str, _: Report) -> AssignorPort:
-    try:
-        argv = shlex.split(command)
-    except ValueError as error:
-        msg = f"cannot start {command!r}: {error}"
-        raise PortUnavailableError(msg) from error
-    return ProgramPort(argv)
+    return ProgramPort(argv_of(command))
 
 
 def _object(name: str, _: Report) -> AssignorPort:

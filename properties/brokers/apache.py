@@ -134,10 +134,7 @@ def _launch(
     if release.protocol:
         broker["inter.broker.protocol.version"] = release.protocol
     if release.has_zookeeper:
-        files = {"dataDir": programs.folder / "zookeeper", "clientPort": other, **ZOOKEEPER}
-        path = programs.write("zookeeper.properties", properties(files))
-        main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        programs.start("zookeeper", command(release, main, str(path)))
+        start_zookeeper(release, programs, other)
         broker |= {"broker.id": 1, "zookeeper.connect": f"127.0.0.1:{other}"}
         broker |= dict.fromkeys(
             ("zookeeper.session.timeout.ms", "zookeeper.connection.timeout.ms"), 60_000
@@ -150,6 +147,14 @@ def _launch(
     programs.start("kafka", command(release, "kafka.Kafka", str(path)))
     names = ("zookeeper", "kafka") if release.has_zookeeper else ("kafka",)
     return wait_for_coordinator(programs, names, ("127.0.0.1", port), interrupted)
+
+
+def start_zookeeper(release: Release, programs: Supervised, port: int, **more: object) -> None:
+    """Start ZooKeeper on a port, with `more` settings than the usual ones."""
+    values = {**ZOOKEEPER, "dataDir": programs.folder / "zookeeper", "clientPort": port, **more}
+    path = programs.write("zookeeper.properties", properties(values))
+    main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
+    programs.start("zookeeper", command(release, main, str(path)))
 
 
 def without_zookeeper(

@@ -16,11 +16,10 @@ from groupcheck.extras import installing
 from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.ports.codec import MalformedAnswerError
-from groupcheck.properties.ports.connection import BootstrapClient, raise_if_interrupted
+from groupcheck.properties.ports.connection import BootstrapClient, pause
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 
 START_S: Final = 120.0
-RETRY_S: Final = 0.1
 ANSWER_S: Final = 5.0
 TRIES: Final = 3
 IN_USE: Final = "Address already in use"
@@ -171,7 +170,7 @@ def wait_for_address(programs: Supervised, name: str, words: str, interrupted: E
             if found := re.search(rf"{words} 127\.0\.0\.1:(\d+)", line):
                 return "127.0.0.1", int(found[1])
         _check_running(programs, (name,), deadline)
-        _pause(interrupted)
+        pause(interrupted)
 
 
 def answers(address: Address, interrupted: Event) -> bool:
@@ -207,22 +206,23 @@ def wait_for_coordinator(
         except (OSError, PortFailedError, PortUnavailableError, MalformedAnswerError):
             pass  # not ready
         _check_running(programs, names, deadline)
-        _pause(interrupted)
+        pause(interrupted)
+
+
+def how_ended(programs: Supervised, name: str) -> str | None:
+    """Return how a program has ended, with its name; None while it runs."""
+    status = programs.ended(name)
+    if status is None:
+        return None
+    what = f"status {status}" if status.lstrip("-").isdigit() else status
+    return f"{name} ended ({what})"
 
 
 def _check_running(programs: Supervised, names: tuple[str, ...], deadline: float) -> None:
     """Raise unless the programs run and there is time left."""
     for name in names:
-        status = programs.ended(name)
-        if status is not None:
-            what = f"status {status}" if status.lstrip("-").isdigit() else status
-            msg = f"{name} ended ({what})"
-            raise NotStartedError(msg, programs.log(name))
+        if how := how_ended(programs, name):
+            raise NotStartedError(how, programs.log(name))
     if time.monotonic() > deadline:
         msg = f"no response within {START_S:.0f} s"
         raise NotStartedError(msg, [line for name in names for line in programs.log(name)])
-
-
-def _pause(interrupted: Event) -> None:
-    interrupted.wait(RETRY_S)
-    raise_if_interrupted(interrupted)

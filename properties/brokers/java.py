@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
 from groupcheck.cache import cache_folder
-from groupcheck.properties.brokers.cache import cached, do, unusable
+from groupcheck.properties.brokers.cache import cached, do, output, unusable
 
 POM: Final = Path(__file__).with_name("pom.xml")
 LOGGING: Final = Path(__file__).with_name("log4j.properties")
+VERSION: Final = r'version "(?:1\.)?(\d+)'  # the major one
 COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy-dependencies"
 
 # A small heap and the quick compiler only: a broker runs for a minute or two.
@@ -30,9 +32,15 @@ def java() -> str | None:
     return shutil.which("java", path=str(Path(home) / "bin")) if home else shutil.which("java")
 
 
+def major(program: str) -> int:
+    """Return the major version of a Java; 0 if it does not run."""
+    found = re.search(VERSION, output(program, "-version"))
+    return int(found[1]) if found else 0
+
+
 def missing(version: str, oldest_java: int) -> str | None:
     """Return what this machine lacks to run the broker of a version; None if nothing."""
-    problem = unusable(java(), "Java", "-version", r'version "(?:1\.)?(\d+)', (oldest_java,))
+    problem = unusable(java(), "Java", "-version", VERSION, (oldest_java,))
     if problem is not None:
         return problem
     if not (cache_folder() / _name(version)).is_dir() and shutil.which("mvn") is None:

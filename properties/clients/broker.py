@@ -17,7 +17,7 @@ from typing import Final
 
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.ports import codec
-from groupcheck.properties.ports.connection import CHUNK_BYTES
+from groupcheck.properties.ports.connection import CHUNK_BYTES, frames
 from groupcheck.properties.ports.messages import protocol_error
 
 HOST: Final = "127.0.0.1"
@@ -138,7 +138,7 @@ class Broker:
         with suppress(OSError):
             chunk = connection.socket.recv(CHUNK_BYTES)
         connection.received += chunk
-        for frame in _frames(connection.received):
+        for frame in frames(connection.received, "request", HEADER_BYTES, MAX_REQUEST_BYTES):
             api = self._names.get(int.from_bytes(frame[:2], "big"))
             version = int.from_bytes(frame[2:4], "big")
             if api == "ApiVersions":
@@ -214,19 +214,6 @@ def _topic(name: str, partitions: Replicas | None) -> codec.Message:
             for n, nodes in enumerate(partitions)
         ],
     )
-
-
-def _frames(received: bytearray) -> Iterator[bytes]:
-    """Remove and yield the requests that have arrived completely, without their lengths."""
-    while len(received) >= 4:
-        length = int.from_bytes(received[:4], "big", signed=True)
-        if not HEADER_BYTES <= length <= MAX_REQUEST_BYTES:
-            protocol_error(f"a request with a length of {length}")
-        if len(received) < 4 + length:
-            break
-        request = bytes(received[4 : 4 + length])
-        del received[: 4 + length]
-        yield request
 
 
 def _decoded(api: str, version: int, frame: bytes) -> codec.Message:

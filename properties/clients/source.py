@@ -10,15 +10,14 @@ from typing import Final, NamedTuple
 
 from groupcheck.extras import needing
 from groupcheck.properties.assignors.source import RELEASES, USUAL
+from groupcheck.properties.brokers.definition import Report
 from groupcheck.properties.clients import java, settings
 from groupcheck.properties.clients.builtin import BuiltinClient
 from groupcheck.properties.clients.port import ClientPort
 from groupcheck.properties.clients.process import ProcessPort
 from groupcheck.properties.clients.settings import ClientSettings
 from groupcheck.properties.ports.port import PortUnavailableError
-from groupcheck.properties.ports.source import UnknownPortError
-
-Report = Callable[[str], None]
+from groupcheck.properties.ports.source import unknown_port
 
 HOSTS: Final = "groupcheck.properties.clients.hosts"
 FORMS: Final = ("builtin", "kafka-python", "aiokafka", "librdkafka", "kafka-clients:VERSION")
@@ -76,10 +75,7 @@ def client_source(spec: str, profile: str = "") -> ClientSource:
         return ClientSource(spec, partial(_java, release), version, partial(java.missing, release))
     if spec in _LIBRARIES:
         return ClientSource(spec, partial(_python, spec, _LIBRARIES[spec]))
-    msg = f"unknown PORT {spec!r}; it is one of: {', '.join(FORMS)}"
-    if kind == "kafka-clients":
-        msg += f"; VERSION is one of: {', '.join(RELEASES)}"
-    raise UnknownPortError(msg)
+    raise unknown_port(spec, FORMS, *(RELEASES if kind == "kafka-clients" else ()))
 
 
 def _python(name: str, library: _Library, _: Report) -> ClientPort:

@@ -210,6 +210,21 @@ def read(path: Path) -> Covered:
     raise MalformedCoverageError(msg)
 
 
+def read_or_empty(path: Path) -> Covered:
+    """Read a coverage file; one that does not exist yet is empty.
+
+    Raises:
+        MalformedCoverageError: it is not a coverage file.
+        OSError: it cannot be read, or its directory does not exist.
+    """
+    try:
+        return read(path)
+    except FileNotFoundError:
+        if path.parent.is_dir():
+            return {}
+        raise
+
+
 class _Format(msgspec.Struct):
     format: Any
 

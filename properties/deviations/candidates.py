@@ -265,7 +265,7 @@ def _changes(allowed: Any, seen: Any) -> Iterator[tuple[str, InsteadOf]]:  # noq
 
 
 def _inner(name: str, ours: Any, theirs: Any) -> Iterator[tuple[str, InsteadOf]]:  # noqa: ANN401
-    """The same, of one field."""
+    """The fields in which the values of one field differ, with the values seen and allowed."""
     if not isinstance(ours, tuple) or not isinstance(theirs, tuple) or not theirs:
         yield name, InsteadOf(theirs, ours)
     elif len(ours) != len(theirs) or not all(hasattr(each, "_fields") for each in ours + theirs):

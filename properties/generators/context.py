@@ -64,6 +64,7 @@ METADATA = ("", "m", None, "m" * 9_000, "\N{MUSICAL SYMBOL G CLEF}" * 2)  # 4 UT
 TOPICS: Final = (f"{TOPIC}-0", f"{TOPIC}-1", TOPIC)
 INSTANCES: Final = (INSTANCE, f"{INSTANCE}-2")
 PRODUCERS: Final = (PRODUCER_ID, PRODUCER_ID + 1)
+STATIC_SINCE: Final = 3  # the version of Heartbeat
 
 # The errors of appends; after some of them the record is in the log.
 ERRORS: Final = (
@@ -230,6 +231,21 @@ class Context:
         return {5: None, 6: INSTANCES[0], 7: INSTANCES[1]}.get(pick, own)
 
 
+def capabilities_by(max_versions: Mapping[str, int] | None, profile: Profile) -> Capabilities:
+    """Return the APIs and versions of a profile that a broker supports."""
+    newest = profile.max_versions if max_versions is None else max_versions
+    versions = {
+        api: tuple(range(min(most, newest.get(api, -1)), profile.min_versions.get(api, 0) - 1, -1))
+        for api, most in profile.max_versions.items()
+    }
+    static = Feature.STATIC_MEMBERS in supported(profile)
+    return Capabilities(versions, static=static and _has_static_members(versions))
+
+
+def _has_static_members(versions: Mapping[str, tuple[int, ...]]) -> bool:
+    return max(versions["Heartbeat"], default=0) >= STATIC_SINCE
+
+
 def capabilities_of(port: Port, profile: Profile) -> Capabilities:
     """Determine what a port supports; tests leave out everything else.
 
@@ -237,13 +253,8 @@ def capabilities_of(port: Port, profile: Profile) -> Capabilities:
         PortUnavailableError: the port cannot be reached.
     """
     features = supported(profile)
-    everything = Capabilities(
-        {
-            api: tuple(range(newest, profile.min_versions.get(api, 0) - 1, -1))
-            for api, newest in profile.max_versions.items()
-        },
-        frozenset(name for feature in features for name in FAULTS_OF.get(feature, ())),
-        Feature.STATIC_MEMBERS in features,
+    everything = capabilities_by(None, profile)._replace(
+        faults=frozenset(name for feature in features for name in FAULTS_OF.get(feature, ())),
         errors=possible_errors(profile.version, ERRORS),
     )
     try:
@@ -265,7 +276,7 @@ def _asked(port: Port, profile: Profile, everything: Capabilities) -> Capabiliti
         if api in everything.versions
     }
     named = HeartbeatRequest(GROUP_ID, 0, NOBODY, INSTANCE)
-    static = everything.static and max(versions["Heartbeat"], default=0) >= 3 and supports(named, 0)
+    static = everything.static and _has_static_members(versions) and supports(named, 0)
     faults = {
         name
         for name in (name for names in FAULTS_OF.values() for name in names)

@@ -93,7 +93,11 @@ def own_request(event: Event) -> Request:
 
 
 def own_response(event: Event) -> ResponseBody:
-    """The part of an event's response for the event's group; raises the same."""
+    """The part of an event's response for the event's group.
+
+    Raises:
+        MalformedBodyError: the body does not fit the API at that version.
+    """
     api, version = str(event.api), int(event.api_version or 0)
     return part(response_body(api, version, event.body or "null"), event.group_id)
 

@@ -13,7 +13,6 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
-from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.rules.timers import due_next
 from groupcheck.model.classic.state import (
     Advance,
@@ -38,6 +37,7 @@ from groupcheck.properties.histories.history import (
     Setting,
     Verdict,
 )
+from groupcheck.properties.oracle import config_of
 
 GRAINS: Final = 8  # in the tolerance for late timers
 MOST_ENDS: Final = 8  # dead ends of the same length that are reported
@@ -74,8 +74,7 @@ class Search:
         self._late_ms = late_ms and late_ms + 2 * self._grain_ms
         self._grace_ms = setting.tolerances.grace_ms
         self._equivalence = StateEquivalence(operations, self._grain_ms)
-        retention = {"offsets.retention.minutes": setting.profile.config.offsets_retention_minutes}
-        self._config = Config.of({**retention, **setting.broker})._replace(
+        self._config = config_of(setting.profile, setting.broker)._replace(
             timer_late_ms=self._late_ms, keeps_ages=self._equivalence.keeps_ages
         )
         self._free = [each.is_free for each in operations]

@@ -12,8 +12,7 @@ from struct import pack
 from typing import Any, Final, NamedTuple
 
 from groupcheck.model.classic.config import Config
-from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC, Feature
-from groupcheck.model.classic.instances.instance import supported
+from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.model.classic.state import Advance
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input
@@ -30,8 +29,8 @@ from groupcheck.properties.generators.context import (
     REBALANCE_TIMEOUTS_MS,
     SESSION_TIMEOUTS_MS,
     TOPICS,
-    Capabilities,
     Context,
+    capabilities_by,
 )
 from groupcheck.properties.generators.fuzzing import Fuzzed, FuzzTest, swarm, walk
 from groupcheck.properties.ports.port import Port
@@ -115,17 +114,6 @@ def readable(metadata: bytes) -> bytes:
 def _first(topic: Any) -> tuple[Any, ...]:  # noqa: ANN401 - topics of several requests
     """Return the only partition that every topic has."""
     return tuple(p._replace(partition_index=0) for p in topic.partitions[:1])
-
-
-def capabilities_by(max_versions: Mapping[str, int] | None, profile: Profile) -> Capabilities:
-    """Return the APIs and versions of a profile that a broker supports."""
-    newest = profile.max_versions if max_versions is None else max_versions
-    versions = {
-        api: tuple(range(min(most, newest.get(api, -1)), profile.min_versions.get(api, 0) - 1, -1))
-        for api, most in profile.max_versions.items()
-    }
-    static = Feature.STATIC_MEMBERS in supported(profile)
-    return Capabilities(versions, static=static and max(versions["Heartbeat"], default=0) >= 3)
 
 
 def walk_live(port: Port, profile: Profile, pace: Pace, random: Random, limit: int) -> Fuzzed:

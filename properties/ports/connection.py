@@ -99,14 +99,7 @@ class Connection(Generic[A]):
         if not chunk:
             self._broken("closed the connection")
         self._received += chunk
-        while len(self._received) >= 4:
-            length = int.from_bytes(self._received[:4], "big", signed=True)
-            if not 4 <= length <= MAX_FRAME_BYTES:
-                protocol_error(f"a response with a length of {length} bytes")
-            if len(self._received) < 4 + length:
-                return
-            answer = bytes(self._received[4 : 4 + length])
-            del self._received[: 4 + length]
+        for answer in frames(self._received, "response", 4, MAX_FRAME_BYTES):
             yield self._request(int.from_bytes(answer[:4], "big", signed=True)), answer
 
     def reset(self) -> None:
@@ -131,6 +124,23 @@ class Connection(Generic[A]):
         when = f" before it answered {' and '.join(requests)}" if requests else ""
         kind = "port crashed"
         raise PortFailedError(kind, f"the broker {how}{when}")
+
+
+def frames(received: bytearray, what: str, least: int, most: int) -> Iterator[bytes]:
+    """Remove and yield the messages that have arrived completely, without their lengths.
+
+    Raises:
+        PortFailedError: a length is not from `least` to `most`; the error names `what` it is of.
+    """
+    while len(received) >= 4:
+        length = int.from_bytes(received[:4], "big", signed=True)
+        if not least <= length <= most:
+            protocol_error(f"a {what} with a length of {length} bytes")
+        if len(received) < 4 + length:
+            return
+        message = bytes(received[4 : 4 + length])
+        del received[: 4 + length]
+        yield message
 
 
 class Coordinator(NamedTuple):
@@ -219,7 +229,7 @@ class BootstrapClient:
                 return Coordinator(answer.node_id, answer.host, answer.port)
             if answer.error_code not in RETRIABLE or monotonic() > deadline:
                 _unavailable(f"it finds no coordinator ({ErrorCode(answer.error_code).name})")
-            self._pause()
+            pause(self._interrupted)
 
     def has_loaded_groups(self) -> bool:
         """Return whether the only broker of a cluster has loaded its groups; asks about many."""
@@ -244,7 +254,7 @@ class BootstrapClient:
                     return False
             elif monotonic() > deadline:
                 return False
-            self._pause()
+            pause(self._interrupted)
         return True
 
     def brokers(self) -> int:
@@ -327,9 +337,11 @@ class BootstrapClient:
                     return codec.parse(sent.api, sent.api_version, answer)
         raise TimeoutError
 
-    def _pause(self) -> None:
-        self._interrupted.wait(RETRY_S)
-        raise_if_interrupted(self._interrupted)
+
+def pause(interrupted: Event) -> None:
+    """Wait before the next attempt; raises as `raise_if_interrupted`."""
+    interrupted.wait(RETRY_S)
+    raise_if_interrupted(interrupted)
 
 
 def raise_if_interrupted(interrupted: Event) -> None:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 from collections.abc import Mapping
 from time import monotonic
 from typing import Any, Final, NoReturn
 
 from groupcheck.properties.ports.messages import VirtualTimePort, plain, protocol_error, shorten
 from groupcheck.properties.ports.port import PortFailedError, PortInfo, PortUnavailableError
-from groupcheck.properties.ports.program import EndedError, Program
+from groupcheck.properties.ports.program import EndedError, Program, argv_of
 
 GRACE_S: Final = 1.0
 
@@ -114,14 +113,7 @@ def _parsed(line: bytes) -> object:
 
 
 def _start(command: str) -> Program:
-    try:
-        argv = shlex.split(command)
-    except ValueError as error:
-        msg = f"cannot start {command!r}: {error}"
-        raise PortUnavailableError(msg) from error
-    if not argv:
-        msg = "cannot start a port: the command is empty"
-        raise PortUnavailableError(msg)
+    argv = argv_of(command)
     try:
         return Program(argv)
     except (OSError, ValueError) as error:

@@ -91,11 +91,25 @@ def protocol_error(reason: str) -> NoReturn:
     raise PortFailedError(kind, reason)
 
 
-def fault_fields(fault: Fault) -> Json:
-    """Return the fields of a fault besides its name, under the protocol's names, without nulls."""
+def request_message(request: Request) -> Json:
+    """Return the message that carries a request."""
+    return {
+        "type": "request",
+        "id": request.request_id,
+        "api": request.api,
+        "apiVersion": request.api_version,
+        "clientId": request.client_id,
+        "clientHost": request.client_host,
+        "body": encode(request.body, request.api_version),
+    }
+
+
+def fault_message(fault: Fault) -> Json:
+    """Return the message that injects a fault; values that the fault does not have are left out."""
     config = None if fault.max_size is None else {"group.max.size": fault.max_size}
     rest = {"count": fault.number, "error": fault.error, "config": config}
-    return {name: value for name, value in rest.items() if value is not None}
+    given = {name: value for name, value in rest.items() if value is not None}
+    return {"type": "fault", "fault": fault.name, **given}
 
 
 class Conversation:
@@ -124,18 +138,9 @@ class Conversation:
 
     def request(self, request: Request) -> Json:
         """Build the message that carries a request."""
-        api, version = request.api, request.api_version
         self._begin("request", request.request_id)
-        self._unanswered[request.request_id] = (api, version)
-        return {
-            "type": "request",
-            "id": request.request_id,
-            "api": api,
-            "apiVersion": version,
-            "clientId": request.client_id,
-            "clientHost": request.client_host,
-            "body": encode(request.body, version),
-        }
+        self._unanswered[request.request_id] = (request.api, request.api_version)
+        return request_message(request)
 
     def advance(self, ms: int) -> Json:
         """Build the message that advances the clock by `ms` milliseconds."""
@@ -152,7 +157,7 @@ class Conversation:
         for request_id in expected:
             if request_id in self._answered:
                 self._unanswered[request_id] = self._answered.pop(request_id)
-        return {"type": "fault", "fault": fault.name, **fault_fields(fault)}
+        return fault_message(fault)
 
     def close(self) -> Json:
         """Build the message that ends a test."""

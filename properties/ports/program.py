@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import os
 import select
+import shlex
 import signal
 import subprocess
 import weakref
@@ -16,7 +17,7 @@ from time import monotonic, sleep
 from typing import IO, Final, NoReturn
 
 from groupcheck.properties.ports.messages import protocol_error, shorten
-from groupcheck.properties.ports.port import PortFailedError
+from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 
 MAX_LINE_BYTES: Final = 16 * 1024 * 1024
 CHUNK_BYTES: Final = 64 * 1024
@@ -33,6 +34,23 @@ class EndedError(PortFailedError):
     def __init__(self, status: str) -> None:
         super().__init__("port crashed", f"the program {status}")
         self.status = status
+
+
+def argv_of(command: str) -> list[str]:
+    """Return the program and its arguments of a command that is quoted as for a shell.
+
+    Raises:
+        PortUnavailableError: the command is empty, or a quotation does not end.
+    """
+    try:
+        argv = shlex.split(command)
+    except ValueError as error:
+        msg = f"cannot start {command!r}: {error}"
+        raise PortUnavailableError(msg) from error
+    if not argv:
+        msg = "cannot start a port: the command is empty"
+        raise PortUnavailableError(msg)
+    return argv
 
 
 class Program:

@@ -34,6 +34,14 @@ class UnknownPortError(ValueError):
     """The PORT argument has none of the known forms."""
 
 
+def unknown_port(spec: str, forms: Collection[str], *versions: str) -> UnknownPortError:
+    """Return the error for a PORT argument of no such form, or with none of the VERSIONs."""
+    msg = f"unknown PORT {spec!r}; it is one of: {', '.join(forms)}"
+    if versions:
+        msg += f"; VERSION is one of: {', '.join(versions)}"
+    return UnknownPortError(msg)
+
+
 class PortSource(NamedTuple):
     """Opens the ports of one coordinator: `connect` returns a new port, `stop` releases the rest.
 
@@ -97,16 +105,15 @@ def port_source(spec: str, *, seed: int = 0, tolerances: Tolerances = USUAL) -> 
     broker = _broker(spec, tolerances)
     if broker is not None:
         return broker
-    msg = f"unknown PORT {spec!r}; it is one of: {', '.join(FORMS)}"
     if kind == "kafka":
         from groupcheck.properties.brokers.apache import RELEASES
 
-        minors = ", ".join(each.minor for each in RELEASES)
-        msg += f"; VERSION is one of: {minors}"
-    elif kind in ("client", "kafka-clients") or spec in ("kafka-python", "aiokafka", "librdkafka"):
+        raise unknown_port(spec, FORMS, *(each.minor for each in RELEASES))
+    if kind in ("client", "kafka-clients") or spec in ("kafka-python", "aiokafka", "librdkafka"):
         client = rest if kind == "client" else spec
         msg = f"{spec!r} is no coordinator; a client: groupcheck clients verify {client}"
-    raise UnknownPortError(msg)
+        raise UnknownPortError(msg)
+    raise unknown_port(spec, FORMS)
 
 
 def _builtin(spec: str, seed: int) -> PortSource:

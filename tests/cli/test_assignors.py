@@ -87,6 +87,7 @@ def test_the_group_of_a_finding_is_saved_and_can_be_given_again(
         (["builtin", "--case", "missing.json"], "cannot read missing.json: No such file"),
         (["exec:no-such-program"], "'no-such-program' did not open"),
         (["exec:'"], "cannot start"),
+        (["exec: "], "cannot start a port: the command is empty"),
         (["builtin", "--case", "CASE", "--assignor", "range"], "leave out --assignor"),
         (["python:support.assignors:Unknown"], "has none of Kafka's assignors: range, roundrobin"),
         (["exec:cat"], "'cat' did not open: it did not name its assignors"),

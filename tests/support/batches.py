@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 from groupcheck.properties.ports import codec
 from support.serving import Wire
 
-with warnings.catch_warnings():
-    # kafka-python's import warns of its own deprecated calls.
-    warnings.simplefilter("ignore", DeprecationWarning)
+with codec.importing_kafka_python():
     from kafka.record.memory_records import MemoryRecordsBuilder
 
 

@@ -5,38 +5,32 @@ from __future__ import annotations
 import json
 import struct
 import time
-import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from functools import partial
 from threading import Event
 from typing import Any
 
 from groupcheck.properties.brokers import java
+from groupcheck.properties.brokers.definition import Address
 from groupcheck.properties.cluster.real.processes import Processes, release_of
-from groupcheck.properties.cluster.real.views import IDS, NONE, OFFSETS
+from groupcheck.properties.cluster.real.views import IDS, NO_OFFSET, NONE, OFFSETS
 from groupcheck.properties.cluster.real.wire import Wire
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.connection import BootstrapClient
+from support import client_processes
 
-with warnings.catch_warnings():
-    # kafka-python's import warns of its own deprecated calls.
-    warnings.simplefilter("ignore", DeprecationWarning)
+with codec.importing_kafka_python():
     from kafka.record.memory_records import MemoryRecordsBuilder
 
 CLUSTER = release_of("kafka-cluster:2.7")
 POLL_S = 0.02
-PREFERRED = 0  # ElectionType.PREFERRED
+ANSWER_S = 10
 LOG = "00000000000000000000.log"
 GZIP = 1
 RECORDS = 50  # in a batch of the long log
 
-
-def eventually(holds: Callable[[], bool], bound_s: float = 120) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + bound_s
-    while not holds():
-        assert time.monotonic() < deadline, f"not within {bound_s} s"
-        time.sleep(POLL_S)
+eventually = partial(client_processes.eventually, patience_s=120)
 
 
 def during(time_s: float, holds: Callable[[], bool]) -> None:
@@ -156,38 +150,18 @@ class Cluster:
         path = self.processes.programs.folder / f"{name}.log"
         return path.read_text(encoding="utf-8", errors="replace")
 
-    @contextmanager
-    def asking(self, broker: int) -> Iterator[BootstrapClient]:
-        """A connection to a broker."""
-        host, port = self.processes.running[broker].address
-        with BootstrapClient(
-            host, port, connect_s=5, answer_s=10, interrupted=self.processes.interrupted
-        ) as client:
-            client.versions({})
-            yield client
-
     def elect_preferred(self, topic: str, partition: int) -> int:
         """Ask the controller to make the first replica of a partition its leader.
 
         Returns the error of the request, not that of the partition.
         """
-        fields = codec.message_class("ElectLeadersRequest").fields["topic_partitions"]
-        with self.asking(self.controller) as client:
-            answer = client.ask(
-                "ElectLeaders",
-                1,
-                election_type=PREFERRED,
-                topic_partitions=[fields(topic=topic, partitions=[partition])],
-                timeout_ms=5_000,
-            )
-        error: int = answer.error_code
-        return error
+        with self._wire() as wire:
+            return wire.elect(self._address(self.controller), topic, partition)
 
     def reassign(self, topic: str, *replicas: int) -> None:
         """Request that a topic moves to brokers, or that this ends if there are none."""
-        address = self.processes.running[self.controller].address
-        with closing(Wire(self.processes.interrupted)) as wire:
-            assert wire.reassign(address, topic, replicas or None) == NONE
+        with self._wire() as wire:
+            assert wire.reassign(self._address(self.controller), topic, replicas or None) == NONE
 
     def has_log(self, broker: int, topic: str) -> bool:
         """Whether a broker has the log of partition 0 of a topic."""
@@ -199,43 +173,36 @@ class Cluster:
 
     def commit(self, coordinator: int, group: str, topic: str, offset: int) -> int:
         """Commit an offset of partition 0, as a consumer without a group; returns the error."""
-        fields = codec.message_class("OffsetCommitRequest").fields["topics"]
-        partition = fields.fields["partitions"](
-            partition_index=0, committed_offset=offset, committed_metadata=""
-        )
-        with self.asking(coordinator) as client:
-            answer = client.ask(
-                "OffsetCommit",
-                2,
-                group_id=group,
-                generation_id_or_member_epoch=-1,
-                member_id="",
-                retention_time_ms=-1,
-                topics=[fields(name=topic, partitions=[partition])],
-            )
-        error: int = answer.topics[0].partitions[0].error_code
-        return error
+        with self._wire() as wire:
+            return wire.commit(self._address(coordinator), group, topic, offset)
 
     def committed(self, coordinator: int, group: str, topic: str) -> tuple[int, int]:
         """The error and the offset of an OffsetFetch of partition 0."""
-        fields = codec.message_class("OffsetFetchRequest").fields["topics"]
-        wanted = [fields(name=topic, partition_indexes=[0])]
-        with self.asking(coordinator) as client:
-            answer = client.ask("OffsetFetch", 5, group_id=group, topics=wanted)
-        if answer.error_code:
-            return answer.error_code, -1
-        (partition,) = answer.topics[0].partitions
-        return partition.error_code, partition.committed_offset
+        with self._wire() as wire:
+            found = wire.group(self._address(coordinator), group, [topic])
+        return found.error, next(iter(found.offsets), NO_OFFSET)
 
     def delete_offset(self, coordinator: int, group: str, topic: str) -> int:
         """Delete the offset of partition 0, as `kafka-consumer-groups --delete-offsets` does."""
         fields = codec.message_class("OffsetDeleteRequest").fields["topics"]
         partition = fields.fields["partitions"](partition_index=0)
         wanted = [fields(name=topic, partitions=[partition])]
-        with self.asking(coordinator) as client:
+        with BootstrapClient(
+            *self._address(coordinator),
+            connect_s=5,
+            answer_s=ANSWER_S,
+            interrupted=self.processes.interrupted,
+        ) as client:
+            client.versions({})
             answer = client.ask("OffsetDelete", 0, group_id=group, topics=wanted)
         error: int = answer.error_code or answer.topics[0].partitions[0].error_code
         return error
+
+    def _address(self, broker: int) -> Address:
+        return self.processes.running[broker].address
+
+    def _wire(self) -> closing[Wire]:
+        return closing(Wire(self.processes.interrupted, ANSWER_S))
 
     def _write(self, path: str, value: object) -> None:
         self.client.create(path, json.dumps(value).encode(), makepath=True)

@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import io
 import json
-import warnings
 from pathlib import Path
 from typing import Any
 
-with warnings.catch_warnings():
-    # kafka-python reads its own definitions in a way that Python is giving up.
-    warnings.simplefilter("ignore", DeprecationWarning)
+from groupcheck.properties.ports.codec import importing_kafka_python
+
+with importing_kafka_python():
     from kafka.protocol.data_container import DataContainer
     from kafka.protocol.schemas import StructField
 

@@ -6,7 +6,6 @@ from collections.abc import Collection, Mapping
 from random import Random
 
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.exploring.canonical import rename
 from groupcheck.model.classic.instances.inputs import GROUP_ID
 from groupcheck.model.classic.profiles import PROFILES
@@ -14,6 +13,7 @@ from groupcheck.model.classic.state import Advance, Configure, Coordinator, Fail
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.vocabulary import ErrorCode, Request, Response, ResponseBody
+from groupcheck.properties.oracle import config_of
 from groupcheck.properties.ports.port import Fault, Observation, PortInfo
 from groupcheck.properties.sequence import FAULTS
 
@@ -34,8 +34,7 @@ class ModelPort:
 
     def open(self, profile: str, config: Mapping[str, int]) -> PortInfo:
         self._profile = self._edited or PROFILES[profile]
-        retention = {"offsets.retention.minutes": self._profile.config.offsets_retention_minutes}
-        self._config = Config.of({**retention, **config})._replace(keeps_ages=True)
+        self._config = config_of(self._profile, config)._replace(keeps_ages=True)
         self._state = Coordinator(log=Log())
         self._ids: dict[str, str] = {}
         return PortInfo("the model", profile)

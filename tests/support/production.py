@@ -14,12 +14,12 @@ from typing import Final, NamedTuple
 
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.bodies import encode
-from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.rules.timers import due
 from groupcheck.model.classic.state import Advance, Coordinator, Log
 from groupcheck.model.classic.transition import Input, successors
 from groupcheck.model.vocabulary import ErrorCode, Protocol, Request, RequestBody, ResponseBody
+from groupcheck.properties.oracle import config_of
 from support.requests import commit_of, fetch_of, heartbeat, join, leave, sync
 
 BROKER: Final = {"group.initial.rebalance.delay.ms": 3000}
@@ -82,8 +82,7 @@ class Production:
         self._random = random
         self._profile = PROFILES[profile]
         self._versions = VERSIONS.get(profile, VERSIONS["2.7"])
-        retention = self._profile.config.offsets_retention_minutes
-        self._config = Config.of({"offsets.retention.minutes": retention, **BROKER})
+        self._config = config_of(self._profile, BROKER)
         self._state = Coordinator(log=Log())
         self._now_ms = self._number = self._consumers = self._plans = 0
         self._to_do: list[tuple[int, int, str, Consumer, int]] = []

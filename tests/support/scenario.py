@@ -234,7 +234,7 @@ class Broker(Clients):
         return call.answer
 
     def stable_member(self, **request: Any) -> kafka.JoinGroupResponse:
-        """The same, and the group becomes stable."""
+        """A member joins a new group and is admitted, and the group becomes stable."""
         member = self.first_member(**request)
         synced = self.sync(member.member_id, member.generation_id, {member.member_id: b"all"})
         assert synced.answer.error_code is ErrorCode.NONE

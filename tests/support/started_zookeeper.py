@@ -11,7 +11,7 @@ from threading import Event
 
 from groupcheck.implementation.cluster.store import Session, Store, create
 from groupcheck.properties.brokers import java
-from groupcheck.properties.brokers.apache import RELEASES, ZOOKEEPER, command, properties
+from groupcheck.properties.brokers.apache import RELEASES, start_zookeeper
 from groupcheck.properties.brokers.definition import free_port
 from groupcheck.properties.brokers.supervised import Supervised
 
@@ -64,10 +64,7 @@ def started_zookeeper() -> Iterator[Roots]:
     programs = Supervised(Event())
     try:
         port = free_port()
-        files = {"dataDir": programs.folder / "zookeeper", "clientPort": port, **ZOOKEEPER}
-        path = programs.write("zookeeper.properties", properties(files))
-        main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        programs.start("zookeeper", command(RELEASE, main, str(path)))
+        start_zookeeper(RELEASE, programs, port)
         _wait(port, programs)
         roots = Roots(f"127.0.0.1:{port}")
         try:

@@ -27,12 +27,7 @@ from groupcheck.model.brokers import (
     Partition,
 )
 from groupcheck.properties.brokers.apache import Release
-from groupcheck.properties.brokers.definition import (
-    RETRY_S,
-    Address,
-    NotStartedError,
-    Report,
-)
+from groupcheck.properties.brokers.definition import Address, NotStartedError, Report
 from groupcheck.properties.cluster.real.actions import (
     ASSIGNMENTS,
     PAUSE,
@@ -56,7 +51,7 @@ from groupcheck.properties.cluster.real.views import (
     TopicNode,
 )
 from groupcheck.properties.cluster.real.wire import Metadata, Wire
-from groupcheck.properties.ports.connection import raise_if_interrupted
+from groupcheck.properties.ports.connection import pause, raise_if_interrupted
 from groupcheck.properties.ports.port import PortFailedError
 
 SETTLE_S: Final = 20.0  # the longest wait; what does not hold then is violated
@@ -128,8 +123,7 @@ class RealCluster:
         deadline = time.monotonic() + SETTLE_S
         while self._read().offsets_topic is None and time.monotonic() < deadline:
             self._wire.coordinator(self._address(1), self._group)
-            self._interrupted.wait(RETRY_S)
-            raise_if_interrupted(self._interrupted)
+            pause(self._interrupted)
 
     def is_possible(self, given: ClusterInput) -> bool:
         """Whether an action is possible now."""
@@ -356,5 +350,4 @@ class RealCluster:
             left = [f"{path.parent.name}/{path.name}" for path in paths if OWN.match(path.name)]
             if not left or time.monotonic() > deadline:
                 return left
-            self._interrupted.wait(RETRY_S)
-            raise_if_interrupted(self._interrupted)
+            pause(self._interrupted)

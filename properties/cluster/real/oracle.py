@@ -16,7 +16,6 @@ from groupcheck.properties.cluster.real.views import ClusterView, nodes
 # It is None if there are too many to say.
 Oracle = Callable[[Sequence[ClusterInput]], Collection[Nodes] | None]
 
-MOST_SHOWN: Final = 3
 _OF_TOPICS: Final = {
     "topics": "exists",
     "deletions": "to be deleted",

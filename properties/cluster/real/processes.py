@@ -21,30 +21,30 @@ from typing import Final, Protocol
 from groupcheck.properties.brokers import java
 from groupcheck.properties.brokers.apache import (
     RELEASES,
-    ZOOKEEPER,
     Release,
     command,
     format_folder,
     new_cluster_id,
     properties,
+    start_zookeeper,
     without_zookeeper,
 )
 from groupcheck.properties.brokers.catalogue import WIRE
 from groupcheck.properties.brokers.definition import (
-    RETRY_S,
     TRIES,
     Address,
     NotStartedError,
     Report,
     answers,
     free_port,
+    how_ended,
     no_package,
 )
 from groupcheck.properties.brokers.supervised import Supervised
 from groupcheck.properties.cluster.real.quorum import Quorum, stable_ports
 from groupcheck.properties.cluster.real.views import BROKERS, IDS, MAJORITY, RawNodes
 from groupcheck.properties.cluster.real.zookeeper import ZooKeeper, is_ready
-from groupcheck.properties.ports.connection import raise_if_interrupted
+from groupcheck.properties.ports.connection import pause
 from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
 
 START_S: Final = 60.0  # of one process
@@ -184,7 +184,8 @@ class Processes:
         self.programs = Supervised(interrupted)
         try:
             if release.has_zookeeper:
-                self._start_zookeeper()
+                port = self._zookeeper_port
+                start_zookeeper(release, self.programs, port, maxSessionTimeout=SESSION_MS)
                 self._zookeeper = self._connected()
         except BaseException:
             self.stop()
@@ -254,9 +255,9 @@ class Processes:
         """
         own = ("zookeeper",) * self._release.has_zookeeper
         for name in (*own, *(process.name for process in self.running.values())):
-            if (status := self.programs.ended(name)) is not None:
+            if how := how_ended(self.programs, name):
                 kind, log = "port crashed", "\n".join(self.programs.log(name))
-                raise PortFailedError(kind, f"{name} ended (status {status})", log)
+                raise PortFailedError(kind, how, log)
 
     def data(self, broker: int) -> Path:
         """The log directory of a broker."""
@@ -272,17 +273,6 @@ class Processes:
         finally:
             self.programs.close()
 
-    def _start_zookeeper(self) -> None:
-        values = {
-            **ZOOKEEPER,
-            "dataDir": self.programs.folder / "zookeeper",
-            "clientPort": self._zookeeper_port,
-            "maxSessionTimeout": SESSION_MS,
-        }
-        path = self.programs.write("zookeeper.properties", properties(values))
-        main = "org.apache.zookeeper.server.quorum.QuorumPeerMain"
-        self.programs.start("zookeeper", command(self._release, main, str(path)))
-
     def _connected(self) -> ZooKeeper:
         """Connect to ZooKeeper once it listens."""
         deadline = time.monotonic() + START_S
@@ -290,7 +280,7 @@ class Processes:
             self._check_running("zookeeper", deadline)
             if is_ready(self._zookeeper_port):
                 return ZooKeeper(self._zookeeper_port)
-            self._pause()
+            pause(self.interrupted)
 
     def _launch(self, broker: int) -> None:
         self._starts += 1
@@ -324,17 +314,15 @@ class Processes:
             broker in self.nodes.read(()).registered and answers(process.address, self.interrupted)
         ):
             self._check_running(process.name, deadline)
-            self._pause()
+            pause(self.interrupted)
 
     def _live(self) -> dict[int, Address]:
         """The addresses of the brokers that run and are not paused."""
         return {each: at.address for each, at in self.running.items() if not at.paused}
 
     def _check_running(self, name: str, deadline: float) -> None:
-        status = self.programs.ended(name)
-        if status is not None:
-            msg = f"{name} ended (status {status})"
-            raise NotStartedError(msg, self.programs.log(name))
+        if how := how_ended(self.programs, name):
+            raise NotStartedError(how, self.programs.log(name))
         if time.monotonic() > deadline:
             msg = f"{name} is not ready after {START_S:.0f} s"
             raise NotStartedError(msg, self.programs.log(name))
@@ -345,10 +333,6 @@ class Processes:
             self.programs.ended(process.name)  # reads what the supervisor has reported
         if self.programs.ended(process.name) is None:
             os.kill(self.programs.pids[process.name], number)
-
-    def _pause(self) -> None:
-        self.interrupted.wait(RETRY_S)
-        raise_if_interrupted(self.interrupted)
 
 
 def release_of(name: str) -> Release:

@@ -171,7 +171,7 @@ def verify_sequences(
     progress: Callable[[int], None],
     oracle: Oracle | None = None,
 ) -> Verified:
-    """Do the same with given sequences."""
+    """Lead a cluster through given sequences; an interruption ends the run with its result."""
     result, since = Verified(), time.monotonic()
     try:
         for actions in sequences:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from threading import Event
-from typing import Final, NamedTuple, TypeVar
+from typing import Final, NamedTuple
 
 from groupcheck.model.brokers import Partition
 from groupcheck.properties.brokers.definition import Address
@@ -38,8 +38,6 @@ OFFSET_COMMIT: Final = 2
 ELECT_LEADERS: Final = 1
 ALTER_PARTITION_REASSIGNMENTS: Final = 0
 LIST_PARTITION_REASSIGNMENTS: Final = 0
-
-T = TypeVar("T")
 
 
 class Metadata(NamedTuple):
@@ -232,8 +230,11 @@ class Wire:
         error: int = answer.topics[0].partitions[0].error_code
         return error
 
-    def elect(self, broker: Address, topic: str) -> int:
-        """Ask the controller to make the preferred replica of a topic its leader."""
+    def elect(self, broker: Address, topic: str, partition: int = 0) -> int:
+        """Ask the controller to make the preferred replica of a partition its leader.
+
+        Returns the error of the request, not that of the partition.
+        """
         fields = codec.message_class("ElectLeadersRequest").fields["topic_partitions"]
         answer = self._ask(
             broker,
@@ -241,7 +242,7 @@ class Wire:
                 "ElectLeaders",
                 ELECT_LEADERS,
                 election_type=PREFERRED,
-                topic_partitions=[fields(topic=topic, partitions=[0])],
+                topic_partitions=[fields(topic=topic, partitions=[partition])],
                 timeout_ms=2_000,
             ),
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import warnings
 import zlib
 from collections.abc import Iterator
 
@@ -26,10 +25,10 @@ from groupcheck.implementation.log.batches import (
 from groupcheck.implementation.log.codec import FORMATS, from_bytes, to_bytes
 from groupcheck.implementation.log.errors import CorruptRecordError
 from groupcheck.implementation.log.records import Marker
+from groupcheck.properties.ports.codec import importing_kafka_python
 from support.log_records import commit, end
 
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)
+with importing_kafka_python():
     from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
     from kafka.record.legacy_records import LegacyRecordBatchBuilder
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,12 +13,11 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from groupcheck.implementation.core.profiles import PROFILES
+from groupcheck.properties.ports.codec import importing_kafka_python
 from support.client_processes import Consumer, Group, group
 from support.serving import Served, checked_session
 
-with warnings.catch_warnings():
-    # kafka-python's import warns of its own deprecated calls.
-    warnings.simplefilter("ignore", DeprecationWarning)
+with importing_kafka_python():
     from kafka import KafkaAdminClient
     from kafka import TopicPartition as KafkaTopicPartition
     from kafka.structs import OffsetAndMetadata

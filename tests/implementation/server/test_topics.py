@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 import time
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,9 +17,7 @@ from groupcheck.properties.ports import codec
 from support.batches import made, request_fetch
 from support.serving import QUICK, Served, Wire
 
-with warnings.catch_warnings():
-    # kafka-python's import warns of its own deprecated calls.
-    warnings.simplefilter("ignore", DeprecationWarning)
+with codec.importing_kafka_python():
     from kafka.record.memory_records import MemoryRecords
 
 

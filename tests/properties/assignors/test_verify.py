@@ -175,7 +175,9 @@ def test_a_port_that_hangs_is_asked_only_a_few_times() -> None:
     assert [each.broken.promise.id for each in result.findings] == ["answers"]
 
 
-@pytest.mark.parametrize("argv", [["no-such-program"], [sys.executable, "-c", "print('{}')"]])
+@pytest.mark.parametrize(
+    "argv", [["no-such-program"], ["a\0b"], [sys.executable, "-c", "print('{}')"]]
+)
 def test_a_program_that_does_not_open_is_unavailable(argv: list[str]) -> None:
     with pytest.raises(PortUnavailableError):
         ProgramPort(argv).open()

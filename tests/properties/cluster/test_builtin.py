@@ -9,8 +9,8 @@ import pytest
 from groupcheck.model.brokers import CREATE, DELIVER, HANDLE, ClusterInput
 from groupcheck.model.cluster.specification import Brokers, instances
 from groupcheck.model.cluster.state import Settings
-from groupcheck.properties.cluster.builtin import BuiltinCluster
-from groupcheck.properties.cluster.compare import View, Walk, differences, walks
+from support.builtin_cluster import BuiltinCluster
+from support.compared_clusters import View, Walk, differences, walks
 from support.needs import needs_broker
 from support.started_zookeeper import started_zookeeper
 

@@ -25,8 +25,8 @@ from groupcheck.model.brokers import (
 )
 from groupcheck.model.cluster.specification import Brokers
 from groupcheck.model.cluster.state import Cluster, Settings
-from groupcheck.properties.cluster.builtin import BuiltinCluster
-from groupcheck.properties.cluster.compare import Walk
+from support.builtin_cluster import BuiltinCluster
+from support.compared_clusters import Walk
 
 
 class Compared:

@@ -19,7 +19,7 @@ from groupcheck.model.brokers import (
 )
 from groupcheck.model.cluster.sources import OLDER
 from groupcheck.model.cluster.state import Settings
-from groupcheck.properties.cluster.compare import View
+from support.compared_clusters import View
 
 
 class BuiltinCluster:
