@@ -111,6 +111,9 @@ def _real_time(run: Verification, *, share: bool) -> None:
         is_left |= run.adopt()
         if run.has_enough:
             break
+        if not is_left and run.settings.time_s:
+            (coverage,) = run.coverages.values()
+            is_left = coverage.resume_given_up()
     with concurrently(run, CONCURRENT) as how:
         conclude(run, how)
 

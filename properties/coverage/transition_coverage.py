@@ -80,9 +80,11 @@ class Coverage:
         self._lacking: set[tuple[object, ...]] = set()  # the kinds of inputs not supported
         self._apis_are_known = False
         self._divergences: Counter[Label] = Counter()
-        # The forks postponed because equal ones have diverged, and those of them that were resumed.
+        # The forks postponed because equal ones have diverged; those of them that were resumed; and
+        # those postponed again, as no resumed one was allowed.
         self._postponed: dict[Label, list[tuple[int, Fork]]] = {}
         self._resumed: dict[Label, list[tuple[int, Fork]]] = {}
+        self._given_up: dict[Label, list[tuple[int, Fork]]] = {}
         self._missed: Counter[TransitionReference] = Counter()
         self._reported = 0
         self._steps: PrecomputedSteps | None = None
@@ -278,11 +280,12 @@ class Coverage:
         return kind_of(fork.given)[:2], self.space.edges[node][fork.branches[0].edge].applied
 
     def _postpone(self, label: Label) -> None:
-        """Postpone the untried forks of a label; permanently if no resumed one was allowed."""
+        """Postpone the untried forks of a label; give them up if no resumed one was allowed."""
         resumed = self._resumed.get(label)
         again = resumed is None or any(
             self.shown.intersection(fork.branches) for _, fork in resumed
         )
+        into = self._postponed if again else self._given_up
         for node, forks in enumerate(self._forks):
             for fork in forks.values():
                 untried = self.shown.isdisjoint(fork.branches) and self.diverged.isdisjoint(
@@ -291,8 +294,7 @@ class Coverage:
                 if untried and self._label(node, fork) == label:
                     self._closed.update(fork.branches)
                     self._done(node, fork)
-                    if again:
-                        self._postponed.setdefault(label, []).append((node, fork))
+                    into.setdefault(label, []).append((node, fork))
             self._ways[node] = self._ways_out(node)
 
     def _resume(self) -> bool:
@@ -310,6 +312,13 @@ class Coverage:
         self._postponed = {}
         self._nearest = NearestFrontier(self._ways, self.todo.__getitem__)
         return True
+
+    def resume_given_up(self) -> bool:
+        """Resume the forks that were given up; False if there are none."""
+        with self._lock:
+            self._postponed |= self._given_up
+            self._given_up = {}
+            return self._resume()
 
     def _done(self, node: int, fork: Fork) -> None:
         if fork in self.todo[node]:

@@ -16,10 +16,13 @@ LIMIT = 60  # steps of a test
 OTHER_GENERATION = ("heartbeat/other-generation",)  # it leads to no other state
 
 
-def _toured(space: StateSpace, wrong: frozenset[tuple[int, int]] = frozenset()) -> Coverage:
+def _toured(
+    space: StateSpace, wrong: frozenset[tuple[int, int]] = frozenset(), *, has_time: bool = False
+) -> Coverage:
     """The coverage of a simulated port, which takes the first branch of each fork.
 
-    Its answers to the `wrong` transitions, by their nodes and places, are not allowed.
+    Its answers to the `wrong` transitions, by their nodes and places, are not allowed. If there is
+    time, what was given up is tried in the end.
     """
     coverage = Coverage(space, Random(0))
 
@@ -43,7 +46,7 @@ def _toured(space: StateSpace, wrong: frozenset[tuple[int, int]] = frozenset()) 
             if way and node != coverage.after(way[0]):
                 coverage.miss(way[0])
 
-    while coverage.way(0, LIMIT - 1) is not None:
+    while coverage.way(0, LIMIT - 1) is not None or (has_time and coverage.resume_given_up()):
         test()
     return coverage
 
@@ -78,6 +81,15 @@ def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
     assert len(coverage.diverged) == counts.diverged == 2 * MAX_DIVERGENCES
     assert counts.untried == len(_heartbeats(space)) - 2 * MAX_DIVERGENCES
     assert counts.covered + counts.not_observed + counts.diverged + counts.untried == counts.total
+
+
+@pytest.mark.slow
+def test_what_diverges_in_every_state_is_tried_in_all_if_there_is_time() -> None:
+    space = explored("2.7", "membership")
+    every = frozenset(_heartbeats(space))
+    coverage = _toured(space, every, has_time=True)
+    assert coverage.diverged == every
+    assert coverage.counts().untried == 0
 
 
 @pytest.mark.slow
