@@ -191,7 +191,6 @@ def test_client_that_pauses_reading_gets_every_response(server: Served) -> None:
         asking.join()
 
 
-@pytest.mark.slow
 def test_client_with_many_requests_does_not_block_others(server: Served) -> None:
     with server.connected() as greedy, server.connected() as other:
         asked = 2_000

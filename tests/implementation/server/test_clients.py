@@ -27,7 +27,6 @@ def consumers(served: Served) -> Iterator[Group]:
         yield made
 
 
-@pytest.mark.slow
 def test_consumers_of_three_libraries_share_a_group(consumers: Group) -> None:
     first = consumers.add("confluent-kafka")
     consumers.wait_for_assignment(first)
@@ -42,7 +41,6 @@ def test_consumers_of_three_libraries_share_a_group(consumers: Group) -> None:
     second.leave()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "library", slow_if(lambda library: library != "confluent-kafka", LIBRARIES)
 )

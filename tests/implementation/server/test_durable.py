@@ -110,7 +110,6 @@ def test_expired_offsets_are_removed_while_the_server_runs(tmp_path: Path) -> No
     assert server.checked().finding is None
 
 
-@pytest.mark.slow
 def test_normal_shutdown_leaves_nothing_to_recover(tmp_path: Path) -> None:
     with served(tmp_path) as server, connected_to(server.port) as wire:
         assert commit(wire, "g", 3) == 0

@@ -106,7 +106,6 @@ def consuming(library: str, profile: str = "2.7") -> Iterator[Cluster]:
         yield Cluster(served, both)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("library", slow_if(lambda library: library != "kafka-python", LIBRARIES))
 @pytest.mark.parametrize("profile", slow_if(lambda profile: profile != "2.7", PROFILES))
 def test_consumers_keep_member_ids_and_generation_when_their_coordinator_moves(
@@ -124,7 +123,6 @@ def test_consumers_keep_member_ids_and_generation_when_their_coordinator_moves(
             cluster.assert_no_rebalance(before)
 
 
-@pytest.mark.slow
 def test_consumers_follow_their_group_to_a_broker_that_starts_again() -> None:
     with consuming("kafka-python") as cluster:
         before = cluster.coordinated()

@@ -231,7 +231,6 @@ def without_empty(states: Phases) -> Phases:
     return states[1:] if states[0] == ("Empty", 0) else states
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", WAYS)
 @pytest.mark.parametrize("profile", slow_if(lambda profile: profile != "2.7", PROFILES))
 @pytest.mark.parametrize(

@@ -235,7 +235,6 @@ def test_port_in_use_is_rejected(server: Served) -> None:
         pass
 
 
-@pytest.mark.slow
 def test_stopping_while_clients_connect_leaves_no_connection_open() -> None:
     stopped = threading.Event()
 

@@ -39,7 +39,6 @@ def test_killed_static_member_rejoins_with_its_partitions_without_a_rebalance(
     assert len(stays.assignments) == seen
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_static_member_that_does_not_rejoin_in_time_loses_its_partitions(
     library: str, consumers: Group

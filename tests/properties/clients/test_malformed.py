@@ -57,7 +57,6 @@ def named(spec: str) -> str:
     return spec.replace(":", " ")
 
 
-@pytest.mark.slow
 def test_a_truncated_assignment_is_an_error_of_poll_and_the_consumer_joins_again() -> None:
     data = ASSIGNMENTS["truncated"]
     with opened("kafka-python") as (port, info):

@@ -52,7 +52,6 @@ def test_the_history_of_a_server_is_accepted_and_a_changed_one_is_rejected(
     assert "In group 'noted' no order of the operations is allowed" in capsys.readouterr().out
 
 
-@pytest.mark.slow
 @both_versions
 def test_the_history_of_a_killed_server_is_accepted_if_it_has_the_crash(
     profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -85,7 +84,6 @@ def killed_after_two_commits(data_dir: Path, profile: str, *, forgets: bool) -> 
     return [header(profile), *notes.lines, crash, *again.lines]
 
 
-@pytest.mark.slow
 @both_versions
 def test_a_lost_acknowledged_commit_is_reported_with_the_longest_allowed_order(
     profile: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

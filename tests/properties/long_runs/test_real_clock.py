@@ -55,7 +55,6 @@ def test_finding_that_is_not_reproduced_is_only_counted() -> None:
     assert result_record(result).findings_not_reproduced == 1
 
 
-@pytest.mark.slow
 def test_finding_that_is_reproduced_is_reported() -> None:
     with serving(BrieflyWrong(1_000_000)) as broker:
         result = Verification(source_of(broker), Settings(examples=10, steps=20)).run()
@@ -115,7 +114,6 @@ def test_interrupted_run_ends_at_once_with_its_findings(api: str) -> None:
     assert threading.active_count() == before
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("late_ms", "conforms"), [(500, False), (4_000, True)])
 def test_late_ms_sets_how_late_a_timer_may_fire(
     late_ms: int, capsys: pytest.CaptureFixture[str], *, conforms: bool

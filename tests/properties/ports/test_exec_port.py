@@ -149,7 +149,6 @@ def test_exit_between_two_messages_is_a_crash(program: MakePort) -> None:
         port.advance(1, ())
 
 
-@pytest.mark.slow
 def test_missing_done_is_a_hang(program: MakePort) -> None:
     failure = failure_of(opened(program(f"print('dozing', file=sys.stderr)\n{HANGING}"), 2.0))
     assert failure.kind == "port hung"
@@ -215,7 +214,6 @@ def test_shutdown_waits_for_the_program_to_exit(program: MakePort, tmp_path: Pat
     assert not is_running(pid)
 
 
-@pytest.mark.slow
 def test_shutdown_kills_a_program_that_ignores_sigterm(program: MakePort) -> None:
     stubborn = "import signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\n"
     port = opened(program(script=stubborn + PROGRAM % "" + HANGING))
@@ -224,7 +222,6 @@ def test_shutdown_kills_a_program_that_ignores_sigterm(program: MakePort) -> Non
     assert not is_running(pid)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "ends", ["time.sleep(60)", "sys.exit(3)", "os.close(1); sys.exit(3)", "pass"]
 )

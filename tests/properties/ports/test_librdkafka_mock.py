@@ -138,7 +138,6 @@ def test_null_assignment_is_read_as_empty(port: LibrdkafkaPort) -> None:
     assert answer == kafka.SyncGroupResponse(ErrorCode.GROUP_ID_NOT_FOUND)
 
 
-@pytest.mark.slow
 def test_crash_of_the_library_is_a_failure_and_the_next_test_has_a_new_broker() -> None:
     port = LibrdkafkaPort(MockBroker())
     assert port.max_versions is None
@@ -153,7 +152,6 @@ def test_crash_of_the_library_is_a_failure_and_the_next_test_has_a_new_broker() 
     port.shutdown()
 
 
-@pytest.mark.slow
 def test_each_test_has_a_new_cluster_in_the_process_of_the_test_before() -> None:
     brokers = MockBrokers()
     answers, processes = [], []

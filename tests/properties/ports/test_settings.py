@@ -43,7 +43,6 @@ def verified(broker: Broker, query: str = "", tolerances: Tolerances = USUAL) ->
     return Verification(source, Settings(examples=40, steps=30)).run()
 
 
-@pytest.mark.slow
 def test_conforming_broker_with_other_settings_conforms() -> None:
     with serving(CoordinatorBroker(UNUSUAL)) as broker:
         result = verified(broker, tolerances=BUSY)
@@ -53,7 +52,6 @@ def test_conforming_broker_with_other_settings_conforms() -> None:
     assert result.covered_transitions > 100
 
 
-@pytest.mark.slow
 def test_given_settings_replace_those_that_the_broker_does_not_report() -> None:
     longest_ms = DEFAULTS["group.max.session.timeout.ms"]
     config = UNUSUAL._replace(group_max_session_timeout_ms=longest_ms)
@@ -69,7 +67,6 @@ def test_given_settings_replace_those_that_the_broker_does_not_report() -> None:
     assert result_record(result).assumed_defaults == tuple(result.assumed_defaults)
 
 
-@pytest.mark.slow
 def test_broker_that_ignores_its_settings_diverges() -> None:
     with serving(CoordinatorBroker(Config())) as broker:
         broker.settings[DELAY] = "0"

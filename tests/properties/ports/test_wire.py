@@ -74,7 +74,6 @@ def test_request_returns_when_the_expected_response_arrives(port: WirePort) -> N
     assert seen.elapsed_ms < 2_000
 
 
-@pytest.mark.slow
 def test_missing_response_is_not_a_failure(broker: Broker, port: WirePort) -> None:
     broker.answer = lambda _: b""
     seen = heartbeat(port)
@@ -566,7 +565,6 @@ def open_files() -> int:
     return len(list(Path("/dev/fd").iterdir()))
 
 
-@pytest.mark.slow
 def test_a_hundred_concurrent_tests_close_every_connection(broker: Broker) -> None:
     def one_test() -> None:
         port = WirePort("127.0.0.1", broker.port)
