@@ -39,6 +39,8 @@ from typing import Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
+from whole_runs import run_whole
+
 from groupcheck.model.classic.edits import edits_of
 from groupcheck.model.classic.instances.instance import feature_instances
 from groupcheck.model.classic.profiles import PROFILES
@@ -141,7 +143,7 @@ def is_found(here: Setting, edit: Edit) -> bool:
     seeds = iter(range(here.seed, sys.maxsize))
     source = PortSource("an edited model", lambda: ModelPort(next(seeds), edited))
     settings = Settings(here.profile.name, seed=here.seed, max_findings=1, walks=WALKS)
-    return bool(Verification(source, settings, given=here.given).run().findings)
+    return bool(run_whole(Verification(source, settings, given=here.given)).findings)
 
 
 def area_of(profile: Profile, edit: Edit) -> str:
@@ -238,7 +240,7 @@ def _count(port: tuple[int, str]) -> Count:
     started = time.process_time()
     source = PortSource("edited", lambda: ModelPort(edited=edited))
     settings = Settings(profile.name, examples=0, walks=WALKS_OF_SEVERAL, max_findings=MOST_CAUSES)
-    found = Verification(source, settings, given=given).run().findings
+    found = run_whole(Verification(source, settings, given=given)).findings
     seconds = time.process_time() - started
     causes = {str(each.cause): each for each in found if each.cause is not None}
     named = [causes[edit] for edit in shown if edit in causes]

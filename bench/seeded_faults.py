@@ -21,6 +21,8 @@ from typing import Final, NamedTuple
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
+from whole_runs import run_whole
+
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.properties.explored import Explored, explored, virtual
 from groupcheck.properties.findings.finding import Finding
@@ -94,7 +96,7 @@ def one_instance(fault: Fault) -> Explored:
 def verified(name: str, given: Explored, seed: int) -> Result:
     """The result of a fault's verification by tours and walks of its instance."""
     settings = Settings(KAFKA[name].profile, examples=0, walks=WALKS, seed=seed)
-    return Verification(source(name), settings, given=given).run()
+    return run_whole(Verification(source(name), settings, given=given))
 
 
 def same_ids(seeds: int) -> bool:
@@ -153,7 +155,7 @@ def alone(name: str, given: Explored) -> dict[str, float | None]:
     ):
         wanted = None if sort == "tours" else (lambda _edge: False)
         started = time.process_time()
-        result = Verification(source(name), each, given=given, wanted=wanted).run()
+        result = run_whole(Verification(source(name), each, given=given, wanted=wanted))
         found[sort] = time.process_time() - started if result.findings else None
     return found
 
@@ -164,7 +166,7 @@ def verified_whole() -> list[Whole]:
     for name, fault in KAFKA.items():
         (given, seconds), settings = spaces(fault.profile), Settings(fault.profile, walks=WALKS)
         started = time.process_time()
-        result = Verification(source(name), settings, given=given).run()
+        result = run_whole(Verification(source(name), settings, given=given))
         seconds += time.process_time() - started
         steps = len(first(name, result).sequence.steps)
         found.append(Whole(name, alone(name, given), seconds, len(result.findings)))
