@@ -51,6 +51,7 @@ from broker_pages import (
     minors_page,
 )
 from recorded_brokers import RECORDED, record, recording_of
+from whole_runs import run_whole
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
@@ -316,7 +317,7 @@ def verify(name: str) -> None:
     try:
         settings = Settings(source.profile or PROFILE, time_s=TIME_S)
         verification = Verification(source, settings)
-        result = result_record(verification.run())
+        result = result_record(run_whole(verification))
     finally:
         source.stop()
     path = DOCS / f"{name}.md"

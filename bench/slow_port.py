@@ -13,6 +13,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))  # for what tests share
 
+from whole_runs import run_whole
+
 from groupcheck.properties.ports.source import port_source
 from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.verify import Verification
@@ -32,7 +34,7 @@ def main() -> None:
     for programs in options.programs:
         settings = Settings(members=options.members, walks=500, side_by_side=programs)
         began_s = time.monotonic()
-        result = Verification(port_source(port_of(options.ms)), settings).run()
+        result = run_whole(Verification(port_source(port_of(options.ms)), settings))
         took_s = time.monotonic() - began_s
         first_s = first_s or took_s
         covered.add(_covered(result))

@@ -10,14 +10,12 @@ rdkafka_cgrp.c:6743).
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 from collections.abc import Callable, Mapping
 from time import monotonic
 from typing import Final
 
-from groupcheck.extras import needing
 from groupcheck.model.assignors.group import Assignment, Group, Topic
 from groupcheck.model.vocabulary import ErrorCode
 from groupcheck.properties.assignors.consumer_protocol import encoded_subscription
@@ -38,7 +36,11 @@ from groupcheck.properties.clients.broker import (
 )
 from groupcheck.properties.ports import codec
 from groupcheck.properties.ports.connection import WAKE_S
-from groupcheck.properties.ports.port import PortFailedError, PortUnavailableError
+from groupcheck.properties.ports.port import (
+    PortFailedError,
+    PortUnavailableError,
+    check_installed,
+)
 from groupcheck.properties.ports.program import EndedError, Program
 
 # The values of partition.assignment.strategy: librdkafka has no assignor "sticky".
@@ -91,8 +93,7 @@ class LeaderPort:
             PortUnavailableError: confluent-kafka or kafka-python is not installed or does not work.
         """
         codec.message_class("JoinGroupRequest")
-        if importlib.util.find_spec("confluent_kafka") is None:
-            raise PortUnavailableError(needing("confluent-kafka", "wire", "librdkafka"))
+        check_installed("confluent_kafka", "confluent-kafka", "wire", "librdkafka")
         try:
             leader = self._leader(ASSIGNORS[0])
         except (AssignorFailedError, OSError) as error:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final, NamedTuple
 
-from groupcheck.extras import needing
 from groupcheck.properties.assignors.source import RELEASES, USUAL
 from groupcheck.properties.brokers.definition import Report
 from groupcheck.properties.clients import java, settings
@@ -16,7 +14,7 @@ from groupcheck.properties.clients.builtin import BuiltinClient
 from groupcheck.properties.clients.port import ClientPort
 from groupcheck.properties.clients.process import ProcessPort
 from groupcheck.properties.clients.settings import ClientSettings
-from groupcheck.properties.ports.port import PortUnavailableError
+from groupcheck.properties.ports.port import check_installed
 from groupcheck.properties.ports.source import unknown_port
 
 HOSTS: Final = "groupcheck.properties.clients.hosts"
@@ -79,8 +77,7 @@ def client_source(spec: str, profile: str = "") -> ClientSource:
 
 
 def _python(name: str, library: _Library, _: Report) -> ClientPort:
-    if importlib.util.find_spec(library.module) is None:
-        raise PortUnavailableError(needing(library.package, library.extra))
+    check_installed(library.module, library.package, library.extra)
     command = [sys.executable, "-P", "-m", f"{HOSTS}.{library.host}"]
     return ProcessPort(name, lambda: command, library.settings)
 

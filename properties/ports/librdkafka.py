@@ -6,7 +6,6 @@ package confluent-kafka.
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -16,7 +15,6 @@ from threading import Event
 from time import monotonic
 from typing import Final
 
-from groupcheck.extras import needing
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.instances.inputs import OTHER_TOPIC, TOPIC
 from groupcheck.model.classic.instances.instance import DELAY
@@ -28,6 +26,7 @@ from groupcheck.properties.ports.port import (
     PortFailedError,
     PortInfo,
     PortUnavailableError,
+    check_installed,
 )
 from groupcheck.properties.ports.program import EndedError, Program
 from groupcheck.properties.ports.wire import WirePort
@@ -103,8 +102,7 @@ class MockBroker:
         return host, int(port)
 
     def _started(self) -> Program:
-        if importlib.util.find_spec("confluent_kafka") is None:
-            raise PortUnavailableError(needing("confluent-kafka", "wire", "librdkafka-mock"))
+        check_installed("confluent_kafka", "confluent-kafka", "wire", "librdkafka-mock")
         return Program([sys.executable, str(PROGRAM), TOPIC, OTHER_TOPIC])
 
     def _first_line(self, program: Program) -> bytes:

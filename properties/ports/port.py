@@ -5,9 +5,11 @@ A port only transports messages; it never checks their contents.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Collection, Mapping
 from typing import NamedTuple, Protocol
 
+from groupcheck.extras import needing
 from groupcheck.model.vocabulary import GroupView, Request, Response
 from groupcheck.properties.tolerances import Tolerances
 
@@ -65,6 +67,16 @@ class PortFailedError(Exception):
 
 class PortUnavailableError(Exception):
     """The port cannot be reached, so it cannot be tested; this is not a finding."""
+
+
+def check_installed(module: str, package: str, extra: str, what: str = "this") -> None:
+    """Check that the module of a package is installed, which an extra installs.
+
+    Raises:
+        PortUnavailableError: it is not; the error says that `what` needs the package.
+    """
+    if importlib.util.find_spec(module) is None:
+        raise PortUnavailableError(needing(package, extra, what))
 
 
 class Port(Protocol):

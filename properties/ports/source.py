@@ -35,7 +35,7 @@ class UnknownPortError(ValueError):
 
 
 def unknown_port(spec: str, forms: Collection[str], *versions: str) -> UnknownPortError:
-    """Return the error for a PORT argument of no such form, or with none of the VERSIONs."""
+    """Return the error for a PORT argument that has none of the forms, or no such version."""
     msg = f"unknown PORT {spec!r}; it is one of: {', '.join(forms)}"
     if versions:
         msg += f"; VERSION is one of: {', '.join(versions)}"
