@@ -189,7 +189,7 @@ def _tour(run: Verification) -> None:
     """Tour every instance, each on several ports in parallel."""
     hangs, is_over = 0, False
     transitions = ((f"transitions, {n}", each) for n, each in run.coverages.items())
-    pairs = ((f"pairs of edges, {n}", each) for n, each in run.pairs.items())
+    pairs = ((f"pairs of transitions, {n}", each) for n, each in run.pairs.items())
 
     def tour_on_a_port(coverage: Coverage, done: Callable[[int], None], _port: int) -> None:
         nonlocal hangs, is_over
