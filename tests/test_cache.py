@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import fcntl
-import multiprocessing
 import os
 import pickle
+import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -29,6 +30,26 @@ from groupcheck.properties.explored import space_of
 VALUES: Final = st.recursive(
     st.none() | st.integers() | st.text(), lambda each: st.lists(each).map(tuple)
 )
+
+# Derives a value in the cache in the folder of its argument, and notes each time.
+DERIVES: Final = """
+import sys, time
+from pathlib import Path
+from groupcheck import cache
+
+folder = Path(sys.argv[1])
+cache.cache_folder = lambda: folder
+
+def derive():
+    with (folder / "times").open("a", encoding="utf-8") as times:
+        times.write("once\\n")
+    time.sleep(0.3)
+    return "value"
+
+print("ready", flush=True)
+input()
+print(cache.derived("name", derive))
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -143,29 +164,30 @@ def test_a_value_is_not_kept_if_the_source_is_not_in_files(
     assert derive.times == 2
 
 
-def _derive(folder: Path, started: Any) -> None:
-    cache.cache_folder = lambda: folder
+@pytest.fixture
+def deriving(tmp_path: Path) -> Iterator[list[subprocess.Popen[str]]]:
+    """Three processes that each derive the same value after they have read a line."""
+    command = [sys.executable, "-c", DERIVES, str(tmp_path)]
+    pipe = subprocess.PIPE
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(
+                subprocess.Popen(command, text=True, stdin=pipe, stdout=pipe, stderr=pipe)
+            )
+            for _ in range(3)
+        ]
 
-    def derive() -> int:
-        with (folder / "times").open("a", encoding="utf-8") as times:
-            times.write("once\n")
-        time.sleep(0.3)
-        return 1
 
-    started.wait()
-    assert derived("name", derive) == 1
-
-
-@pytest.mark.slow
-def test_processes_that_need_a_value_at_once_derive_it_once(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("spawn")
-    started = context.Barrier(3)
-    processes = [context.Process(target=_derive, args=(tmp_path, started)) for _ in range(3)]
-    for each in processes:
-        each.start()
-    for each in processes:
-        each.join()
-    assert [each.exitcode for each in processes] == [0, 0, 0]
+def test_processes_that_need_a_value_at_once_derive_it_once(
+    deriving: list[subprocess.Popen[str]], tmp_path: Path
+) -> None:
+    ready = [each.stdout.readline() for each in deriving if each.stdout]
+    for each in deriving:
+        if each.stdin:
+            each.stdin.write("\n")
+            each.stdin.flush()
+    ended = [(*each.communicate(), each.returncode) for each in deriving]
+    assert (ready, ended) == (["ready\n"] * 3, [("value\n", "", 0)] * 3)
     assert (tmp_path / "times").read_text(encoding="utf-8") == "once\n"
 
 
