@@ -45,10 +45,10 @@ class Stage(IntEnum):
     GUARDED = auto()  # another guard of the rules
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
-    WIDE_ANSWER = auto()  # the same, if that makes other rules unreachable
+    WIDE_ANSWER = auto()  # the same, if that is wide
     VAGUE = auto()  # fields of the answer that may have any value
     PAIRS = auto()
-    WIDE = auto()  # edits of earlier stages that make other rules unreachable
+    WIDE = auto()  # edits of earlier stages that change much more than was observed
 
 
 # The APIs whose requests change the members of a group.

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import cache
 from itertools import chain
+from math import inf
 from typing import Final, NamedTuple
 
 from groupcheck.model.classic.exploring.canonical import CanonicalForm
@@ -177,6 +178,7 @@ class Shown:
         coverages = tuple(coverages)
         self._version = version
         self._spaces = [coverage.space for coverage in coverages]
+        self._counts: dict[tuple[str, ...], int] = {}  # transitions of a space, by edits
         self._by_rule: dict[str, list[tuple[int, Coordinator, Transition]]] = {}
         for number, coverage in enumerate(coverages):
             space = coverage.space
@@ -215,20 +217,33 @@ class Shown:
             return rules_beside(edit, self._version)
         return self._by_rule
 
-    def lost(self, model: Profile, edit: Edit) -> int:
-        """The number of rules, other than the edit's own, that become unreachable in a model.
+    def effect(self, edit: Edit, before: Profile, after: Profile) -> tuple[int, float]:
+        """What an edit does to a model: `after` is the model `before` with it.
 
         Only the smallest instance that applies a rule of the edit's table is explored.
+
+        Returns:
+            The number of rules, other than the edit's own, that become unreachable; and how many
+            times as many transitions there are.
         """
         beside = rules_beside(edit, self._version)
         spaces = [space for space in self._spaces if not beside.isdisjoint(space.applied)]
         if not spaces:
-            return 0
+            return 0, 1.0
         space = min(spaces, key=lambda space: space.transition_count)
-        found = deviating_space(space, model)
+        found = deviating_space(space, after)
         if found is None:
-            return 0
-        return len(space.applied.keys() - found.applied.keys() - {about(edit)})
+            return 0, inf
+        lost = len(space.applied.keys() - found.applied.keys() - {about(edit)})
+        return lost, found.transition_count / (self._transitions(space, before) or inf)
+
+    def _transitions(self, space: StateSpace, model: Profile) -> int:
+        """The number of transitions of an instance by other rules; 0 if it is too large."""
+        key = (space.instance.text, *map(str, model.edits))
+        if key not in self._counts:
+            found = deviating_space(space, model)
+            self._counts[key] = found.transition_count if found else 0
+        return self._counts[key]
 
     def _shows_generations(self) -> bool:
         """Whether an answer has revealed the number of a generation."""

@@ -58,7 +58,9 @@ MAY_BE_WIDE: Final = (
     Instead,
     OnlyAnswer,
 )
-MOST_LOST: Final = 2  # other rules; an edit that makes more of them unreachable is wide
+# An edit is wide if it makes more other rules unreachable, or the model more times as large.
+MOST_LOST: Final = 2
+MOST_GROWTH: Final = 2
 
 Deviations = tuple[Edit, ...]
 T = TypeVar("T")
@@ -384,10 +386,12 @@ class Search:
         return covered.allowed_by(deviating(self.profile, deviations), edits)
 
     def _is_wide(self, kept: Deviations, edit: Edit, covered: Shown) -> bool:
-        """Whether adding an edit to these makes several other rules unreachable."""
+        """Whether adding an edit to these changes much more than what was observed."""
         if not isinstance(edit, MAY_BE_WIDE):
             return False
-        return covered.lost(deviating(self.profile, (*kept, edit)), edit) > MOST_LOST
+        before, after = (deviating(self.profile, each) for each in (kept, (*kept, edit)))
+        lost, growth = covered.effect(edit, before, after)
+        return lost > MOST_LOST or growth > MOST_GROWTH
 
     def _explains(self, deviations: Deviations, *tests: ObservedTest) -> bool:
         model = self._model_of(deviations)
