@@ -11,10 +11,10 @@ class Kind(StrEnum):
     """The outcome of one transition, stored as its letter.
 
     `ANSWERED` (a request) and `HAPPENED` (time or a fault) are covered. `NOT_CHOSEN`: the port took
-    other branches of the same input, or every path leads through such a branch. `AMBIGUOUS`: tried,
-    but the observation fits several branches. `DIVERGED`: the port's answer was not allowed.
-    `UNSUPPORTED`: the port has no such input. `UNTRIED`: not reached. `NOT_ASKED`: not among those
-    to try.
+    other branches of the same input, or answered it so late that a timeout may have passed first,
+    or every path leads through such a branch. `AMBIGUOUS`: tried, but the observation fits several
+    branches. `DIVERGED`: the port's answer was not allowed. `UNSUPPORTED`: the port has no such
+    input. `UNTRIED`: not reached. `NOT_ASKED`: not among those to try.
     """
 
     ANSWERED = "a"

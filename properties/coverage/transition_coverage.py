@@ -378,9 +378,18 @@ class Coverage:
         return ways
 
     def _is_usable(self, branch: TransitionReference) -> bool:
-        if branch in self._closed or branch in self.left_out:
-            return False
-        return self._missed[branch] < self.fork(branch).max_tries
+        return not (branch in self._closed or branch in self.left_out or self._is_missed(branch))
+
+    def _is_missed(self, branch: TransitionReference) -> bool:
+        """Whether a path was at this branch so often in a row, and the port took another one."""
+        return self._missed[branch] >= self.fork(branch).max_tries
+
+    def _is_never_taken(self, branch: TransitionReference) -> bool:
+        """Whether the input was sent often, and the port took this branch never.
+
+        It is no choice of Kafka's if a port answers so late that a timeout may have passed first.
+        """
+        return self.fork(branch).tries > 0 and self._is_missed(branch)
 
     def news(self) -> int:
         """Return how many transitions have been covered since the last call."""
@@ -416,12 +425,16 @@ class Coverage:
         return sum(kind == Kind.UNTRIED and at.node not in reachable for at, kind in kinds)
 
     def _reachable(self, without: Collection[TransitionReference] = ()) -> set[int]:
-        """The nodes reachable without these branches, and those that the port did not choose."""
+        """The nodes reachable without these branches, and those that the port does not take."""
         found, pending = {0}, [0]
         while pending:
             for fork in self._forks[pending.pop()].values():
                 taken = [branch for branch in fork.branches if branch in self.shown]
-                taken = taken or [branch for branch in fork.branches if branch not in without]
+                taken = taken or [
+                    branch
+                    for branch in fork.branches
+                    if branch not in without and not self._is_never_taken(branch)
+                ]
                 new = {self.after(branch) for branch in taken} - found
                 found |= new
                 pending += new
@@ -437,7 +450,7 @@ class Coverage:
             return Kind.DIVERGED
         if branch in self.left_out:
             return Kind.UNSUPPORTED
-        if not self.shown.isdisjoint(fork.branches):
+        if not self.shown.isdisjoint(fork.branches) or self._is_never_taken(branch):
             return Kind.NOT_CHOSEN
         return Kind.AMBIGUOUS if fork.tries else Kind.UNTRIED
 

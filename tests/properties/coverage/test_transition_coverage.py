@@ -8,21 +8,28 @@ import pytest
 
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.engine.exploration import StateSpace
+from groupcheck.model.engine.graph import TransitionReference
+from groupcheck.properties.coverage.covered import references
 from groupcheck.properties.coverage.kind import SHOWN, Kind
 from groupcheck.properties.coverage.transition_coverage import MAX_DIVERGENCES, Coverage, Fork
 from support.spaces import explored
 
 LIMIT = 60  # steps of a test
-OTHER_GENERATION = ("heartbeat/other-generation",)  # it leads to no other state
+OTHER_GENERATION = "heartbeat/other-generation"  # it leads to no other state
 
 
 def _toured(
-    space: StateSpace, wrong: frozenset[tuple[int, int]] = frozenset(), *, has_time: bool = False
+    space: StateSpace,
+    wrong: frozenset[TransitionReference] = frozenset(),
+    late: frozenset[TransitionReference] = frozenset(),
+    *,
+    has_time: bool = False,
 ) -> Coverage:
     """The coverage of a simulated port, which takes the first branch of each fork.
 
-    Its answers to the `wrong` transitions, by their nodes and places, are not allowed. If there is
-    time, what was given up is tried in the end.
+    Its answers to the `wrong` transitions, by their nodes and places, are not allowed; those to the
+    `late` ones come after a timeout, so that its state is outside the instance. If there is time,
+    what was given up is tried in the end.
     """
     coverage = Coverage(space, Random(0))
 
@@ -30,6 +37,8 @@ def _toured(
         transition = fork.branches[0]
         if transition in wrong:
             coverage.diverge(node, fork)
+            return None
+        if transition in late:
             return None
         coverage.show(fork, [transition])
         return coverage.after(transition)
@@ -51,21 +60,16 @@ def _toured(
     return coverage
 
 
-def _heartbeats(space: StateSpace) -> list[tuple[int, int]]:
-    """The transitions of known members' Heartbeats of another generation."""
-    return [
-        (node, place)
-        for node, edges in enumerate(space.edges)
-        for place, edge in enumerate(edges)
-        if edge.applied == OTHER_GENERATION
-    ]
+def _applying(space: StateSpace, rule: str) -> list[TransitionReference]:
+    """The transitions that apply a rule."""
+    return [at for at in references(space) if rule in space.edges[at.node][at.edge].applied]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_what_diverges_in_some_states_is_tried_in_all_others(seed: int) -> None:
     space = explored("2.7", "membership")
-    every = _heartbeats(space)
+    every = _applying(space, OTHER_GENERATION)
     wrong = frozenset(Random(seed).sample(every, 2 * MAX_DIVERGENCES))
     coverage = _toured(space, wrong)
     assert len(every) > 10 * len(wrong)
@@ -76,17 +80,17 @@ def test_what_diverges_in_some_states_is_tried_in_all_others(seed: int) -> None:
 @pytest.mark.slow
 def test_what_diverges_in_every_state_is_tried_in_a_few() -> None:
     space = explored("2.7", "membership")
-    coverage = _toured(space, frozenset(_heartbeats(space)))
+    coverage = _toured(space, frozenset(_applying(space, OTHER_GENERATION)))
     counts = coverage.counts()
     assert len(coverage.diverged) == counts.diverged == 2 * MAX_DIVERGENCES
-    assert counts.untried == len(_heartbeats(space)) - 2 * MAX_DIVERGENCES
+    assert counts.untried == len(_applying(space, OTHER_GENERATION)) - 2 * MAX_DIVERGENCES
     assert counts.covered + counts.not_observed + counts.diverged + counts.untried == counts.total
 
 
 @pytest.mark.slow
 def test_what_diverges_in_every_state_is_tried_in_all_if_there_is_time() -> None:
     space = explored("2.7", "membership")
-    every = frozenset(_heartbeats(space))
+    every = frozenset(_applying(space, OTHER_GENERATION))
     coverage = _toured(space, every, has_time=True)
     assert coverage.diverged == every
     assert coverage.counts().untried == 0
@@ -99,6 +103,19 @@ def test_transitions_behind_a_branch_never_taken_count_as_not_observed(
 ) -> None:
     kinds = _toured(explored(version, "membership")).kinds()
     assert set(kinds) == {*SHOWN, Kind.NOT_CHOSEN}
+
+
+def test_what_only_a_late_answer_leads_to_counts_as_not_observed() -> None:
+    space = explored("2.7", "membership")
+    late = frozenset(_applying(space, "sync/leader-completing"))
+    coverage = _toured(space, late=late)
+    kinds = dict(zip(references(space), coverage.kinds(), strict=True))
+    assert {*kinds.values()} == {*SHOWN, Kind.NOT_CHOSEN}
+    arrived = {0, *map(coverage.after, coverage.shown)}
+    behind = [kind for transition, kind in kinds.items() if transition.node not in arrived]
+    assert behind
+    assert {*behind} == {Kind.NOT_CHOSEN}
+    assert {kinds[transition] for transition in kinds if transition in late} == {Kind.NOT_CHOSEN}
 
 
 def test_a_transition_that_was_allowed_leaves_paths_after_several_divergences_in_a_row() -> None:
