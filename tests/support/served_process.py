@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from random import Random
@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from support.serving import QUICK, Wire, connected_to
 
 CLIENTS: Final = 8
+FIRST_ANSWER_S: Final = 30.0
 TOPIC: Final = "topic"
 
 
@@ -162,6 +163,13 @@ def lost(port: int, known: dict[str, Known]) -> list[str]:
     return found
 
 
+def _wait_for_an_answer(clients: Collection[Client]) -> None:
+    """Wait until the server has acknowledged something, which a busy machine may delay."""
+    end_s = time.monotonic() + FIRST_ANSWER_S
+    while not any(each.known.answers for each in clients) and time.monotonic() < end_s:
+        time.sleep(0.01)
+
+
 class Kills(NamedTuple):
     """The results of killing a server many times."""
 
@@ -170,7 +178,10 @@ class Kills(NamedTuple):
 
 
 def kills(data_dir: Path, times: int, seed: int, longest_s: float, *options: str) -> Kills:
-    """Repeatedly load a server, kill it after a random time, restart it and check it."""
+    """Repeatedly load a server, kill it after a random time, restart it and check it.
+
+    The first time begins when the server has acknowledged something.
+    """
     random = Random(seed)
     known = {f"group-{number}": Known() for number in range(CLIENTS)}
     for _ in range(times):
@@ -183,6 +194,8 @@ def kills(data_dir: Path, times: int, seed: int, longest_s: float, *options: str
             }
             for client in clients.values():
                 client.start()
+            if not any(each.answers for each in known.values()):
+                _wait_for_an_answer(clients.values())
             time.sleep(random.uniform(0, longest_s))
             server.kill()
             for client in clients.values():
