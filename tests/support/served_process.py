@@ -7,16 +7,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any, Final, NamedTuple
 
+from support.client_processes import eventually
 from support.serving import QUICK, Wire, connected_to
 
 CLIENTS: Final = 8
-FIRST_ANSWER_S: Final = 30.0
 TOPIC: Final = "topic"
 
 
@@ -163,11 +164,8 @@ def lost(port: int, known: dict[str, Known]) -> list[str]:
     return found
 
 
-def _wait_for_an_answer(clients: Collection[Client]) -> None:
-    """Wait until the server has acknowledged something, which a busy machine may delay."""
-    end_s = time.monotonic() + FIRST_ANSWER_S
-    while not any(each.known.answers for each in clients) and time.monotonic() < end_s:
-        time.sleep(0.01)
+def _have_answers(clients: list[Client]) -> bool:
+    return any(each.known.answers for each in clients)
 
 
 class Kills(NamedTuple):
@@ -194,8 +192,8 @@ def kills(data_dir: Path, times: int, seed: int, longest_s: float, *options: str
             }
             for client in clients.values():
                 client.start()
-            if not any(each.answers for each in known.values()):
-                _wait_for_an_answer(clients.values())
+            # A busy machine may delay the first answer.
+            eventually(partial(_have_answers, [*clients.values()]))
             time.sleep(random.uniform(0, longest_s))
             server.kill()
             for client in clients.values():
