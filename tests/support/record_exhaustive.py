@@ -3,13 +3,14 @@
 They are the expensive tests of the model alone, and the longest seeded faults. They run after a
 change of what they check, not in every CI run: a default test compares the digests of its sources
 that were recorded for each file of tests. Files whose digest is the recorded one are not run. If a
-test fails, nothing is recorded.
+test fails, nothing is recorded for its file.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 import grimp
+import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for what tests share
 
@@ -139,10 +141,17 @@ def main() -> int:
         status = subprocess.run(
             [*command, "-m", "exhaustive", *stale], cwd=ROOT, check=False
         ).returncode
-    if status == 0:
-        text = "".join(f"{file}\t{value}\n" for file, value in now.items())
+    if status in {0, pytest.ExitCode.TESTS_FAILED}:
+        passed = now if status == 0 else {**now, **dict.fromkeys(failed(), "failed")}
+        text = "".join(f"{file}\t{value}\n" for file, value in passed.items() if file in now)
         FILE.write_text(text, encoding="utf-8")
     return status
+
+
+def failed() -> set[str]:
+    """The files with a test that failed when it was last run."""
+    found = ROOT / ".pytest_cache" / "v" / "cache" / "lastfailed"
+    return {test.partition("::")[0] for test in json.loads(found.read_text(encoding="utf-8"))}
 
 
 if __name__ == "__main__":
