@@ -22,8 +22,8 @@ from groupcheck.properties.coverage.carried import carried
 from groupcheck.properties.coverage.covered import Covered, ProfileCovered, covered_space
 from groupcheck.properties.coverage.curve import Curve, Point
 from groupcheck.properties.coverage.pairs import PairCoverage
-from groupcheck.properties.coverage.transition_coverage import Coverage
-from groupcheck.properties.deviations.candidates import is_vague
+from groupcheck.properties.coverage.transition_coverage import TRIES_PER_BRANCH, Coverage
+from groupcheck.properties.deviations.candidates import is_optional, is_vague
 from groupcheck.properties.deviations.observed import ObservedTest, count_covered
 from groupcheck.properties.deviations.search import Deviations, KnownDeviation, Search
 from groupcheck.properties.explored import Explored, explored, with_deviations
@@ -346,11 +346,13 @@ class Verification:
 
     def _plan(self, given: Explored, *, carry_over: bool) -> None:
         random = Random(self.settings.seed)
+        # A port may never do what a deviation only allows.
+        tries = 1 if any(map(is_optional, self.search.adopted)) else TRIES_PER_BRANCH
         for name, space in given.spaces.items():
             before = self.coverages.get(name)
             if before is not None and before.space is space:
                 continue
-            self.coverages[name] = coverage = Coverage(space, random, self.wanted or _any)
+            self.coverages[name] = coverage = Coverage(space, random, self.wanted or _any, tries)
             for test, failed in self.tests:
                 count_covered(test, coverage, self.search.model, failed=failed)
             if before is not None:

@@ -37,10 +37,11 @@ Label = tuple[tuple[object, ...], tuple[str, ...]]
 class Fork:
     """The transitions of one input in one node: several where Kafka allows a choice."""
 
-    __slots__ = ("branches", "divergences", "given", "tries")
+    __slots__ = ("branches", "divergences", "given", "tries", "tries_per_branch")
 
-    def __init__(self, given: Input) -> None:
+    def __init__(self, given: Input, tries_per_branch: int) -> None:
         self.given = given
+        self.tries_per_branch = tries_per_branch
         self.branches: list[TransitionReference] = []
         self.tries = 0
         self.divergences = 0  # since an answer was allowed
@@ -49,7 +50,7 @@ class Fork:
     def max_tries(self) -> int:
         """How often to try it before its other branches count as not chosen."""
         branches = len(self.branches)
-        return TRIES_PER_BRANCH * branches * max(branches - 1, 1)
+        return self.tries_per_branch * branches * max(branches - 1, 1)
 
 
 class Coverage:
@@ -58,7 +59,7 @@ class Coverage:
     It tries and counts only the `wanted` transitions, though a path to them may need others; the
     first transition of a fork decides for the fork. Paths are planned for a port that chooses
     branches at random. `explored` is the state space; `space` has the graph of the paths, which may
-    have more nodes.
+    have more nodes. `tries_per_branch` is how often an input with two branches is tried for each.
     """
 
     def __init__(
@@ -66,6 +67,7 @@ class Coverage:
         space: StateSpace,
         random: Random,
         wanted: Callable[[Transition], bool] = lambda _edge: True,
+        tries_per_branch: int = TRIES_PER_BRANCH,
     ) -> None:
         self.space = self.explored = space
         self._wanted = wanted
@@ -88,7 +90,9 @@ class Coverage:
         self._missed: Counter[TransitionReference] = Counter()
         self._reported = 0
         self._steps: PrecomputedSteps | None = None
-        self._forks = [_forks_of(node, edges) for node, edges in enumerate(space.edges)]
+        self._forks = [
+            _forks_of(node, each, tries_per_branch) for node, each in enumerate(space.edges)
+        ]
         self.todo = [self._in_order(node, random) for node in range(len(space.nodes))]
         self._ways = [self._ways_out(node) for node in range(len(space.nodes))]
         self._nearest = NearestFrontier(self._ways, self.todo.__getitem__)
@@ -459,10 +463,10 @@ class Coverage:
         return TransitionCounts.of(self.kinds())
 
 
-def _forks_of(node: int, edges: tuple[Transition, ...]) -> dict[Input, Fork]:
+def _forks_of(node: int, edges: tuple[Transition, ...], tries: int) -> dict[Input, Fork]:
     forks: dict[Input, Fork] = {}
     for index, edge in enumerate(edges):
-        fork = forks.setdefault(edge.given, Fork(edge.given))
+        fork = forks.setdefault(edge.given, Fork(edge.given, tries))
         fork.branches.append(TransitionReference(node, index))
     return forks
 

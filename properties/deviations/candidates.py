@@ -11,6 +11,7 @@ from groupcheck.model.classic.edits import error_of
 from groupcheck.model.classic.profiles import GENERATION
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.rules.guards import state_is
+from groupcheck.model.classic.rules.timers import EARLY, LATE
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import tables_of
 from groupcheck.model.engine.edits import (
@@ -23,6 +24,8 @@ from groupcheck.model.engine.edits import (
     InsteadOf,
     OnlyAnswer,
     RequireGuard,
+    SetBehaviour,
+    Sometimes,
     about,
 )
 from groupcheck.model.engine.rules import Version, VersionRule
@@ -45,6 +48,7 @@ class Stage(IntEnum):
     GUARDED = auto()  # another guard of the rules
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
+    TIMERS = auto()  # timers that may fire early or late, for several findings in which time passes
     WIDE_ANSWER = auto()  # the same, if that is wide
     VAGUE = auto()  # fields of the answer that may have any value
     PAIRS = auto()
@@ -54,8 +58,11 @@ class Stage(IntEnum):
 # The APIs whose requests change the members of a group.
 OF_MEMBERS: Final = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup"})
 
+# Behaviours that allow more, and nothing less.
+_OPTIONAL: Final = frozenset(each.name for each in (*EARLY.values(), *LATE.values()))
+
 # Tried on all findings before any other stage is.
-SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.WIDE_ANSWER)
+SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.TIMERS)
 REST: Final = tuple(stage for stage in Stage if stage not in SIMPLE)
 EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR)
 
@@ -68,16 +75,15 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
     match stage:
         case Stage.NUMBERS:
             found = first_numbers(finding)
-        case Stage.OWN:
-            found = (each for each in edits if about(each) in applied)
+        case Stage.OWN | Stage.NEAR:
+            rules = applied if stage is Stage.OWN else beside - applied
+            found = (each for each in edits if about(each) in rules)
         case Stage.CERTAIN | Stage.VAGUE:
             changes = {str(each): each for each in changed_answers(finding)}.values()
             found = (each for each in changes if is_vague(each) is (stage is Stage.VAGUE))
-        case Stage.NEAR:
-            found = (each for each in edits if about(each) in beside - applied)
         case Stage.FAR:
             far = {"", *ObservedTest.of(finding).tried(model)} - beside - applied
-            found = (each for each in edits if about(each) in far)
+            found = (e for e in edits if about(e) in far and not is_optional(e))
         case Stage.GUARDED:
             found = _guarded(applied & beside, _beside(finding, model.version))
         case Stage.INSTEAD:
@@ -85,6 +91,8 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
         case Stage.ONLY_ANSWER | Stage.WIDE_ANSWER:
             found = _only_answers(applied & beside, finding, model)
+        case Stage.TIMERS:
+            found = filter(is_optional, edits)
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)
@@ -174,6 +182,12 @@ def is_vague(edit: Edit) -> bool:
         value is ANY or any(isinstance(e, str) and e.startswith("#") for e in _values(value))
         for _, value in edit.fields
     )
+
+
+def is_optional(edit: Edit) -> bool:
+    """Whether the model with it also allows what it allows without it."""
+    allowed = isinstance(edit, SetBehaviour) and edit.holds and edit.behaviour in _OPTIONAL
+    return allowed or isinstance(edit, Sometimes)
 
 
 def _values(value: object) -> tuple[object, ...]:

@@ -14,6 +14,7 @@ from itertools import chain, combinations, islice
 from typing import Final, NamedTuple, TypeVar
 
 from groupcheck.model.classic.edits import edits_of
+from groupcheck.model.classic.state import Advance
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import (
     ChangeAnswer,
@@ -38,6 +39,7 @@ from groupcheck.properties.deviations.candidates import (
     Stage,
     candidates,
     first_numbers,
+    is_optional,
     is_vague,
 )
 from groupcheck.properties.deviations.deviating import deviating
@@ -242,7 +244,7 @@ class Search:
             if not self._allows(self.model, test)
         ]
         explained: list[tuple[int, Edit]] = []  # an edit with a version cannot be a key
-        for edit in self._in_time(self._edits):
+        for edit in self._in_time(each for each in self._edits if not is_optional(each)):
             rule = about(edit)
             touched = [test for test, rules in pending if not rule or rule in rules]
             number = self._explained((*self.adopted, edit), touched, SEVERAL)
@@ -343,7 +345,8 @@ class Search:
     ) -> Deviations | None:
         """The adopted deviations and the simplest edit by which they explain a finding.
 
-        Together with the deviations from `before`, a wide edit has to explain all tests.
+        Together with the deviations from `before`, a wide edit has to explain all tests. Timers
+        that fire early or late have to explain all in which time passes, and several.
         """
         test = ObservedTest.of(finding)
         for stage in stages:
@@ -355,7 +358,8 @@ class Search:
                     return (*self.adopted, *pair)
                 continue
             edits = self._in_time(candidates(stage, finding, self._edits, self.model))
-            found = [each for each in edits if self._may_add((each,), (test,), covered)]
+            needed = _to_explain(stage, test, tests)
+            found = [e for e in edits if needed and self._may_add((e,), needed, covered)]
             # Of equally simple edits, the one that explains most tests.
             explained = {str(e): self._explained((*self.adopted, e), tests) for e in found}
             for edit in sorted(found, key=lambda each: -explained[str(each)]):
@@ -417,3 +421,13 @@ class Search:
             return deviating(self.profile, deviations)
         except UnknownPartError:
             return None
+
+
+def _to_explain(
+    stage: Stage, test: ObservedTest, tests: list[ObservedTest]
+) -> tuple[ObservedTest, ...]:
+    """The tests that an edit of a stage has to explain; none if it is not to be tried."""
+    if stage is not Stage.TIMERS:
+        return (test,)
+    passing = tuple(each for each in tests if isinstance(each.exchanges[-1].given, Advance))
+    return passing if test in passing and len(passing) >= SEVERAL else ()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
+from operator import attrgetter
+from sys import maxsize
 from typing import Final, NamedTuple
 
 from groupcheck.model.classic.nondeterminism import Choice
 from groupcheck.model.classic.rules import retention
 from groupcheck.model.classic.rules.guards import COMPLETING, STABLE
-from groupcheck.model.classic.rules.members import drop_instance, drop_members
+from groupcheck.model.classic.rules.members import drop_instance, drop_members, rebalance_timeout_ms
 from groupcheck.model.classic.rules.membership import remove_member, remove_pending
 from groupcheck.model.classic.rules.rebalance import (
     MAYBE_PREPARE,
@@ -17,12 +21,24 @@ from groupcheck.model.classic.rules.rebalance import (
 from groupcheck.model.classic.sources import at
 from groupcheck.model.classic.state import Coordinator, Group, Member, Pending
 from groupcheck.model.classic.step import Step
-from groupcheck.model.engine.rules import Effect, Guard, Table, decide, rule, single, table
+from groupcheck.model.engine.rules import (
+    Behaviour,
+    Effect,
+    Guard,
+    Table,
+    decide,
+    rule,
+    single,
+    table,
+)
 
 AREA: Final = "time"
 # The maximum of timers that fire in a row without time passing, and more for each that is due.
 MOST_FIRED: Final = 40
 MOST_EACH: Final = 4
+MOST_SUBSETS: Final = 3  # timers of which any may end early
+MOST_LATE: Final = 2  # how often a timer starts again while time passes
+ENDS: Final = (False, True)
 
 
 class EndlessTimersError(RuntimeError):
@@ -30,7 +46,10 @@ class EndlessTimersError(RuntimeError):
 
 
 def _let_pass(step: Step, ms: int) -> None:
+    _end_early(step)
     _advance(step, ms)
+    if _end_early(step):
+        _advance(step, 0)
 
 
 PASS: Final = single(
@@ -78,17 +97,25 @@ def _advance(step: Step, left_ms: int) -> None:
     if not step.active:
         retention.elapse(step, left_ms)
         return
-    late_ms, fired, most = step.config.timer_late_ms, 0, MOST_FIRED
+    late_ms, fired, most, late = (
+        step.config.timer_late_ms,
+        0,
+        MOST_FIRED,
+        Counter[tuple[str, str]](),
+    )
     while timers := due_next(step, left_ms + step.config.timer_early_ms):
         deadline_ms = timers[0].left_ms
         may_wait = late_ms and deadline_ms > left_ms - late_ms
-        if may_wait and step.choose(Choice.TIMER_SLACK, [False, True]):
+        if may_wait and step.choose(Choice.TIMER_SLACK, ENDS):
             break
         elapsed_ms = min(max(deadline_ms, 0), left_ms)
         group = step.group
         elapse(step, elapsed_ms)
         left_ms -= elapsed_ms
         timer = step.choose(Choice.TIMERS_DUE_TOGETHER, timers)
+        if _is_late(step, timer, late):
+            _set_left(step, timer, _restarted_ms(step, timer))
+            continue
         alone_before = (step.group, step.removed_group_join_ms) if len(timers) == 1 else None
         timer.fire(step)
         left_ms -= _skip_restarts(step, group, timer, left_ms)
@@ -361,7 +388,112 @@ REMOVED_GROUP_JOIN_TIMER: Final = single(
     # that id has replaced the timer.
     Effect("increment the generation of the Empty group (ClassicGroup:1290)", _raise_generation),
 )
+# In other implementations, how timers of these tables fire.
+EARLY: Final = {
+    SESSION_EXPIRES.name: Behaviour(
+        "session-timers-fire-early",
+        AREA,
+        "a session timer may fire at any time before its end",
+        at(),
+    ),
+    PENDING_EXPIRES.name: Behaviour(
+        "pending-id-timers-fire-early",
+        AREA,
+        "the timer of a pending member id may fire at any time before its end",
+        at(),
+    ),
+    JOIN_TIMER.name: Behaviour(
+        "join-timer-fires-early",
+        AREA,
+        "the timer of the join phase may fire at any time before its end",
+        at(),
+    ),
+}
+LATE: Final = {
+    SESSION_EXPIRES.name: Behaviour(
+        "session-timers-fire-late",
+        AREA,
+        "a session timer may fire later, after more halves of its time",
+        at(),
+    ),
+    JOIN_TIMER.name: Behaviour(
+        "join-timer-fires-late",
+        AREA,
+        "the timer of the join phase may fire later, after more halves of its time",
+        at(),
+    ),
+}
+
+
+def _may(step: Step, behaviours: Mapping[str, Behaviour], timer: Timer) -> bool:
+    """Whether a timer may fire early, or late."""
+    behaviour = behaviours.get(timer.table.name)
+    return behaviour is not None and behaviour(step)
+
+
+def _is_late(step: Step, timer: Timer, late: Counter[tuple[str, str]]) -> bool:
+    """Choose whether a timer that is due starts again, which each does twice while time passes.
+
+    If one does, so do all like it that fire later: each subset would be too much.
+    """
+    name, subject = timer.table.name, timer.subject
+    key = (name, subject.member_id if isinstance(subject, Member) else "")
+    times = late[key]
+    if times == MOST_LATE or not _may(step, LATE, timer):
+        return False
+    others = (late[other] for other in late if other[0] == name)
+    if max(others, default=0) <= times and not step.choose(Choice.TIMER_SLACK, ENDS):
+        return False
+    late[key] += 1
+    return True
+
+
+def _end_early(step: Step) -> bool:
+    """Choose timers that end now, if the version ends some early; whether there are any.
+
+    Of many, these are the ones with the least time left, as each subset would be too much.
+    """
+    if not any(behaviour(step) for behaviour in EARLY.values()):
+        return False
+    running = sorted(due(step, maxsize), key=attrgetter("left_ms"))
+    early = [timer for timer in running if _may(step, EARLY, timer)]
+    if len(early) > MOST_SUBSETS:
+        early = early[: step.choose(Choice.TIMER_SLACK, range(len(early) + 1))]
+    else:
+        early = [timer for timer in early if step.choose(Choice.TIMER_SLACK, ENDS)]
+    for timer in early:
+        _set_left(step, timer, 0)
+    return bool(early)
+
+
+def _set_left(step: Step, timer: Timer, ms: int) -> None:
+    """Set the time left on the timer of a member, a pending id or the join phase."""
+    group, subject = step.existing, timer.subject
+    if isinstance(subject, Member):
+        step.group = group.with_member(subject._replace(session_left_ms=ms))
+    elif isinstance(subject, Pending):
+        others = (p for p in group.pending if p.member_id != subject.member_id)
+        pending = sorted((*others, subject._replace(left_ms=ms)))
+        step.group = group._replace(pending=tuple(pending))
+    elif group.join_timer is not None:
+        step.group = group._replace(join_timer=group.join_timer._replace(left_ms=ms))
+
+
+def _restarted_ms(step: Step, timer: Timer) -> int:
+    """Half the time of the timer of a member or of the join phase: how long it runs again."""
+    member, join_timer = timer.subject, step.existing.join_timer
+    if isinstance(member, Member):
+        new_ms = step.config.new_member_join_timeout_ms
+        length_ms = new_ms if member.is_new else member.session_timeout_ms
+    else:
+        length_ms = join_timer.round_ms if join_timer else 0
+    least_ms = step.config.timer_early_ms + 1  # or it would be due again
+    return max((length_ms or rebalance_timeout_ms(step.existing)) // 2, least_ms)
+
+
 PARTS: Final = (
+    *EARLY.values(),
+    *LATE.values(),
     PASS,
     SESSION_EXPIRES,
     PENDING_EXPIRES,
