@@ -155,6 +155,7 @@ class PlainSession:
     def multi(self, operations: tuple[Operation, ...]) -> list[Any]:
         self._live()
         before = dict(self.store.nodes)
+        self.store.transaction += 1
         changes: list[tuple[str, str]] = []
         results: list[Any] = []
         for index, operation in enumerate(operations):
@@ -225,6 +226,7 @@ class PlainStore:
         self.on_data: list[Any] = []
         self.on_children: list[Any] = []
         self._numbers = count(1)
+        self.transaction = 0  # all that a multi creates has one number
 
     def open(self) -> Any:
         return PlainSession(self, next(self._numbers))
@@ -254,7 +256,7 @@ class PlainStore:
         path = operation.path
         if isinstance(operation, Create):
             owner = session if operation.ephemeral else 0
-            self.nodes[path] = PlainNode(0, next(self._numbers), owner, operation.data)
+            self.nodes[path] = PlainNode(0, self.transaction, owner, operation.data)
             changes.append(("created", path))
         elif isinstance(operation, SetData):
             node = self.nodes[path]
