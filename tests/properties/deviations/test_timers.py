@@ -12,7 +12,8 @@ from groupcheck.implementation.core.timers import Timer, Timers
 from groupcheck.model.classic.instances.instance import virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.rules.timers import EARLY, LATE
-from groupcheck.model.classic.transition import Advance, successors
+from groupcheck.model.classic.state import Advance
+from groupcheck.model.classic.transition import successors
 from groupcheck.model.engine.edits import SetBehaviour
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.ports.source import PortSource
