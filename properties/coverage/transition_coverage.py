@@ -23,7 +23,7 @@ from groupcheck.properties.input_kinds import kind_of
 from groupcheck.properties.result import TransitionCounts
 
 # How often an input with several branches is tried before a branch counts as not chosen. Some
-# branches are rare: for example, one requires a certain order of all timers (`Fork.max_tries`).
+# branches are rare: for example, one requires a certain order of all timers (`_max_tries`).
 TRIES_PER_BRANCH = 8
 
 # After this many equal divergences an input is tried in other states only after all other inputs,
@@ -37,20 +37,13 @@ Label = tuple[tuple[object, ...], tuple[str, ...]]
 class Fork:
     """The transitions of one input in one node: several where Kafka allows a choice."""
 
-    __slots__ = ("branches", "divergences", "given", "tries", "tries_per_branch")
+    __slots__ = ("branches", "divergences", "given", "tries")
 
-    def __init__(self, given: Input, tries_per_branch: int) -> None:
+    def __init__(self, given: Input) -> None:
         self.given = given
-        self.tries_per_branch = tries_per_branch
         self.branches: list[TransitionReference] = []
         self.tries = 0
         self.divergences = 0  # since an answer was allowed
-
-    @property
-    def max_tries(self) -> int:
-        """How often to try it before its other branches count as not chosen."""
-        branches = len(self.branches)
-        return self.tries_per_branch * branches * max(branches - 1, 1)
 
 
 class Coverage:
@@ -90,9 +83,8 @@ class Coverage:
         self._missed: Counter[TransitionReference] = Counter()
         self._reported = 0
         self._steps: PrecomputedSteps | None = None
-        self._forks = [
-            _forks_of(node, each, tries_per_branch) for node, each in enumerate(space.edges)
-        ]
+        self._tries_per_branch = tries_per_branch
+        self._forks = [_forks_of(node, edges) for node, edges in enumerate(space.edges)]
         self.todo = [self._in_order(node, random) for node in range(len(space.nodes))]
         self._ways = [self._ways_out(node) for node in range(len(space.nodes))]
         self._nearest = NearestFrontier(self._ways, self.todo.__getitem__)
@@ -124,6 +116,11 @@ class Coverage:
         """Return the forks of a node."""
         return self._forks[node].values()
 
+    def _max_tries(self, fork: Fork) -> int:
+        """How often to try a fork before its other branches count as not chosen."""
+        branches = len(fork.branches)
+        return self._tries_per_branch * branches * max(branches - 1, 1)
+
     def take(self, node: int) -> Fork | None:
         """Return a fork of the node that is still to be tried, and count the try."""
         with self._lock:
@@ -132,7 +129,7 @@ class Coverage:
                 return None
             fork = todo[-1]
             fork.tries += 1
-            if fork.tries >= fork.max_tries or len(fork.branches) == 1:
+            if fork.tries >= self._max_tries(fork) or len(fork.branches) == 1:
                 todo.pop()
             return fork
 
@@ -191,7 +188,7 @@ class Coverage:
             for branch in taken:
                 fork = self.fork(branch)
                 fork.tries += 1
-                if fork.tries >= fork.max_tries:
+                if fork.tries >= self._max_tries(fork):
                     self._done(branch.node, fork)
             for before, branch in pairwise(taken):
                 self.follow(before, branch)
@@ -229,7 +226,7 @@ class Coverage:
         """
         with self._lock:
             self._missed[branch] += 1
-            if self._missed[branch] == self.fork(branch).max_tries:
+            if self._missed[branch] == self._max_tries(self.fork(branch)):
                 self._ways[branch.node] = self._ways_out(branch.node)
 
     def meet(self, branch: TransitionReference) -> None:
@@ -386,7 +383,7 @@ class Coverage:
 
     def _is_missed(self, branch: TransitionReference) -> bool:
         """Whether a path was at this branch so often in a row, and the port took another one."""
-        return self._missed[branch] >= self.fork(branch).max_tries
+        return self._missed[branch] >= self._max_tries(self.fork(branch))
 
     def _is_never_taken(self, branch: TransitionReference) -> bool:
         """Whether the input was sent often, and the port took this branch never.
@@ -463,10 +460,10 @@ class Coverage:
         return TransitionCounts.of(self.kinds())
 
 
-def _forks_of(node: int, edges: tuple[Transition, ...], tries: int) -> dict[Input, Fork]:
+def _forks_of(node: int, edges: tuple[Transition, ...]) -> dict[Input, Fork]:
     forks: dict[Input, Fork] = {}
     for index, edge in enumerate(edges):
-        fork = forks.setdefault(edge.given, Fork(edge.given, tries))
+        fork = forks.setdefault(edge.given, Fork(edge.given))
         fork.branches.append(TransitionReference(node, index))
     return forks
 

@@ -357,9 +357,10 @@ class Search:
                 ):
                     return (*self.adopted, *pair)
                 continue
+            if not (needed := _to_explain(stage, test, tests)):
+                continue
             edits = self._in_time(candidates(stage, finding, self._edits, self.model))
-            needed = _to_explain(stage, test, tests)
-            found = [e for e in edits if needed and self._may_add((e,), needed, covered)]
+            found = [each for each in edits if self._may_add((each,), needed, covered)]
             # Of equally simple edits, the one that explains most tests.
             explained = {str(e): self._explained((*self.adopted, e), tests) for e in found}
             for edit in sorted(found, key=lambda each: -explained[str(each)]):

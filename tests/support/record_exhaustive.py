@@ -142,9 +142,9 @@ def main() -> int:
             [*command, "-m", "exhaustive", *stale], cwd=ROOT, check=False
         ).returncode
     if status in {0, pytest.ExitCode.TESTS_FAILED}:
-        passed = now if status == 0 else {**now, **dict.fromkeys(failed(), "failed")}
-        text = "".join(f"{file}\t{value}\n" for file, value in passed.items() if file in now)
-        FILE.write_text(text, encoding="utf-8")
+        bad = failed() if status else set()
+        lines = (f"{file}\t{'failed' if file in bad else value}\n" for file, value in now.items())
+        FILE.write_text("".join(lines), encoding="utf-8")
     return status
 
 
