@@ -346,8 +346,9 @@ class Verification:
 
     def _plan(self, given: Explored, *, carry_over: bool) -> None:
         random = Random(self.settings.seed)
-        # A port may never do what a deviation only allows.
-        tries = 1 if any(map(is_optional, self.search.adopted)) else TRIES_PER_BRANCH
+        # A port without randomness may never do what a deviation only allows.
+        optional = not self.source.real_time and any(map(is_optional, self.search.adopted))
+        tries = 1 if optional else TRIES_PER_BRANCH
         for name, space in given.spaces.items():
             before = self.coverages.get(name)
             if before is not None and before.space is space:

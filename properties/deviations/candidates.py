@@ -45,6 +45,7 @@ class Stage(IntEnum):
     CERTAIN = auto()  # other fields of the answer
     NEAR = auto()  # of the other rules of their tables
     FAR = auto()  # of all other rules that the test tries
+    GENERATION = auto()  # another generation in the answer, which other rules have decided
     GUARDED = auto()  # another guard of the rules
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
@@ -64,7 +65,7 @@ _OPTIONAL: Final = frozenset(each.name for each in (*EARLY.values(), *LATE.value
 # Tried on all findings before any other stage is.
 SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.TIMERS)
 REST: Final = tuple(stage for stage in Stage if stage not in SIMPLE)
-EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR)
+EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR, Stage.GENERATION)
 
 
 def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Profile) -> list[Edit]:
@@ -78,9 +79,9 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
         case Stage.OWN | Stage.NEAR:
             rules = applied if stage is Stage.OWN else beside - applied
             found = (each for each in edits if about(each) in rules)
-        case Stage.CERTAIN | Stage.VAGUE:
+        case Stage.CERTAIN | Stage.GENERATION | Stage.VAGUE:
             changes = {str(each): each for each in changed_answers(finding)}.values()
-            found = (each for each in changes if is_vague(each) is (stage is Stage.VAGUE))
+            found = (each for each in changes if _stage_of(each) is stage)
         case Stage.FAR:
             far = {"", *ObservedTest.of(finding).tried(model)} - beside - applied
             found = (e for e in edits if about(e) in far and not is_optional(e))
@@ -96,6 +97,15 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)
+
+
+def _stage_of(change: ChangeAnswer) -> Stage:
+    """The stage of a changed answer."""
+    if is_vague(change):
+        return Stage.VAGUE
+    changed = {name for name, _ in change.fields}
+    of_error = "error_code" in changed  # Kafka's answers with an error have no generation
+    return Stage.GENERATION if "generation_id" in changed and not of_error else Stage.CERTAIN
 
 
 def _guarded(applied: set[str], beside: Sequence[VersionRule]) -> Iterator[RequireGuard]:

@@ -51,6 +51,16 @@ from groupcheck.properties.sequence import Sequence
 SEVERAL: Final = 3  # tests that one edit has to explain before other edits are tried
 MOST_TOGETHER: Final = 12  # tests, the shortest, of which it has to explain several
 MOST_PAIRED: Final = 24  # the edits that are tried in pairs
+# The stages of edits that may replace an adopted one.
+ALTERNATIVES: Final = (
+    Stage.OWN,
+    Stage.NEAR,
+    Stage.GUARDED,
+    Stage.ONLY_ANSWER,
+    Stage.CERTAIN,
+    Stage.GENERATION,
+    Stage.VAGUE,
+)
 MAY_BE_WIDE: Final = (
     DropRule,
     DropGuard,
@@ -225,18 +235,21 @@ class Search:
         """Adopt edits that each explain several tests, those that explain most first."""
         tests = tests[:MOST_TOGETHER]
         tried = [test.tried(self.model) for test in tests] if len(tests) >= SEVERAL else []
-        while edit := self._shared_by(tests, tried, covered):
+        while found := self._shared_by(tests, tried, covered):
+            edit, others = found
             self.adopted = (*self.adopted, edit)
+            self._alternatives[str(edit)] = others
             for test in tests:
                 if self._allows(self.model, test):
                     self._add_evidence(test)
 
     def _shared_by(
         self, tests: list[ObservedTest], tried: list[set[str]], covered: Shown
-    ) -> Edit | None:
+    ) -> tuple[Edit, list[Edit]] | None:
         """The edit that explains the most tests, at least `SEVERAL` that try its rule, or None.
 
-        It may be wide if it explains all tests in which its rule is then applied.
+        It may be wide if it explains all tests in which its rule is then applied. With it come
+        all edits that explain several, the best first.
         """
         pending = [
             (test, rules)
@@ -251,14 +264,16 @@ class Search:
             if number >= SEVERAL:
                 explained.append((number, edit))
         rest = [test for test, _ in pending]
+        best = [edit for _, edit in sorted(explained, key=lambda each: -each[0])]
         wide: list[Edit] = []
-        for _number, edit in sorted(explained, key=lambda each: -each[0]):
+        for edit in best:
             if self._is_wide(self.adopted, edit, covered):
                 wide.append(edit)
             elif self._may_add((edit,), (), covered):
-                return edit
+                return edit, best
         predict = (e for e in wide if self._predicts((*self.adopted, e), e, rest))
-        return next((edit for edit in predict if self._may_add((edit,), (), covered)), None)
+        found = next((edit for edit in predict if self._may_add((edit,), (), covered)), None)
+        return None if found is None else (found, best)
 
     def _predicts(self, deviations: Deviations, edit: Edit, tests: list[ObservedTest]) -> bool:
         """Whether the deviations explain all tests in which the rule of one is applied."""
@@ -329,11 +344,11 @@ class Search:
         if stages is REST:
             yield from filter(is_vague, others)
             return
-        yield from (each for each in others if not isinstance(each, ChangeAnswer))
+        exact = [each for each in others if not is_vague(each)]
+        yield from (each for each in exact if not isinstance(each, ChangeAnswer))
         if isinstance(deviation, DropRule | DropGuard | DropEffect):
             yield Sometimes(deviation)
-        answers = (each for each in others if isinstance(each, ChangeAnswer))
-        yield from (each for each in answers if not is_vague(each))
+        yield from (each for each in exact if isinstance(each, ChangeAnswer))
 
     def _adding(
         self,
@@ -368,15 +383,13 @@ class Search:
                 wide = not alone and self._is_wide(self.adopted, edit, covered)
                 if wide and stage < Stage.PAIRS and stage is not Stage.WIDE_ANSWER:
                     continue
-                others = self._of(
-                    finding, Stage.OWN, Stage.NEAR, Stage.GUARDED, Stage.CERTAIN, Stage.VAGUE
-                )
+                others = self._of(finding, *ALTERNATIVES)
                 self._alternatives[str(edit)] = [*found, *others]
                 return (*self.adopted, edit)
         return None
 
     def _pairs(self, finding: Finding) -> Iterable[Deviations]:
-        edits = self._of(finding, Stage.CERTAIN, Stage.OWN, Stage.NEAR)
+        edits = self._of(finding, Stage.CERTAIN, Stage.GENERATION, Stage.OWN, Stage.NEAR)
         return combinations(islice(edits, MOST_PAIRED), 2)
 
     def _of(self, finding: Finding, *stages: Stage) -> Iterator[Edit]:

@@ -10,7 +10,7 @@ from groupcheck.model.classic.instances.inputs import Feature
 from groupcheck.model.classic.instances.instance import virtual_time_instances
 from groupcheck.model.classic.instances.small import small_instances
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.vocabulary import API_OF, Request
+from groupcheck.model.vocabulary import API_OF, LeaveGroupRequest, Request
 from groupcheck.properties.explored import Explored, explored
 from groupcheck.properties.input_kinds import FAULT_FEATURES, features_of
 from groupcheck.properties.ports.builtin import BuiltinPort
@@ -19,6 +19,7 @@ from groupcheck.properties.ports.source import PortSource
 from groupcheck.properties.result import Settings
 from groupcheck.properties.unsupported import SKIPPABLE, matching, needs, skip
 from groupcheck.properties.verify import Verification
+from support.spaces import together
 
 SETTINGS = Settings(members=1, examples=3, walks=20)
 PROFILE = PROFILES["2.7"]
@@ -84,3 +85,32 @@ def test_a_port_receives_everything_but_what_is_skipped_by_name(few: Explored) -
 def test_port_with_all_features_is_unchanged() -> None:
     source = PortSource("port", BuiltinPort)
     assert skip(source, ()) is source
+
+
+class SingleLeaves(BuiltinPort):
+    """Does not support a LeaveGroup of several members."""
+
+    def request(self, request: Request, expected: Collection[int]) -> Observation:
+        body = request.body
+        if isinstance(body, LeaveGroupRequest) and len(body.members) > 1:
+            return Observation(unsupported="LeaveGroup of several members")
+        return super().request(request, expected)
+
+
+def test_a_port_that_cannot_remove_several_members_at_once_is_still_asked_to_remove_one() -> None:
+    given = together({"metadata": virtual_time_instances(PROFILE, 2)["metadata"]})
+    source = PortSource("port", lambda: SingleLeaves(1))
+    verification = Verification(source, Settings(examples=0, walks=0), given=given)
+    assert verification.run().findings == []
+    (coverage,) = verification.coverages.values()
+    assert coverage.unsupported == ["LeaveGroup of several members"]
+    edges = coverage.space.edges
+    leaves = [
+        len(edge.given.body.members)
+        for transition in coverage.left_out
+        if isinstance((edge := edges[transition.node][transition.edge]).given, Request)
+        and isinstance(edge.given.body, LeaveGroupRequest)
+    ]
+    assert len(leaves) == len(coverage.left_out) > 0
+    assert min(leaves) > 1
+    assert coverage.counts().untried == 0

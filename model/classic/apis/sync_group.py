@@ -16,7 +16,7 @@ from groupcheck.model.classic.rules.guards import (
     reply_with,
     state_is,
 )
-from groupcheck.model.classic.rules.session import RESTART_SESSION
+from groupcheck.model.classic.rules.session import RESTART_SESSION, stop_session
 from groupcheck.model.classic.sources import at
 from groupcheck.model.classic.step import Step
 from groupcheck.model.classic.storing.deferred import hold_request
@@ -67,7 +67,7 @@ def _park(step: Step, request: Request) -> None:
     Source: 2.7 GroupCoordinator.scala:408.
     """
     step.group = step.existing.with_member(
-        member_of(step, request)._replace(awaiting_sync=request.request_id, session_left_ms=None)
+        member_of(step, request)._replace(awaiting_sync=request.request_id)
     )
 
 
@@ -92,7 +92,13 @@ def _answer_assignment(step: Step, request: Request) -> None:
 _NOTE_SYNCED: Final = Effect("stop waiting for the member's SyncGroup", _note_synced).only(
     at("", "", "", "GMM:7586")
 )
-_PARK: Final = Effect("park the SyncGroup and stop the member's session timer", _park)
+_PARK: Final = (
+    Effect("park the SyncGroup", _park),
+    Effect(
+        "stop the member's session timer",
+        lambda step, request: stop_session(step, member_of(step, request)),
+    ),
+)
 SYNC: Final = table(
     "SyncGroup",
     API,
@@ -163,7 +169,7 @@ SYNC: Final = table(
         state_is(COMPLETING),
         IS_LEADER,
         _NOTE_SYNCED,
-        _PARK,
+        *_PARK,
         Effect("append the assignments", _store),
     ),
     rule(
@@ -172,7 +178,7 @@ SYNC: Final = table(
         at("GC:265", "GC:260", "GC:408", "GMM:7396"),
         state_is(COMPLETING),
         _NOTE_SYNCED,
-        _PARK,
+        *_PARK,
         Effect(
             "let the parked request fail if the partition is unloaded before earlier records "
             "are committed",

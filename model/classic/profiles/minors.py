@@ -15,7 +15,7 @@ from groupcheck.model.classic.apis.offset_commit import offsets_of, utf16_length
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.rules.guards import EMPTY, NO_GROUP, is_missing
 from groupcheck.model.classic.rules.members import drop_instance, drop_members
-from groupcheck.model.classic.rules.timers import SYNC_TIMER
+from groupcheck.model.classic.rules.timeouts import SYNC_TIMER
 from groupcheck.model.classic.step import Profile, Step
 from groupcheck.model.engine.edits import (
     AddGuard,

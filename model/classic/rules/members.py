@@ -10,6 +10,7 @@ from typing import Final, cast
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.classic.nondeterminism import Choice
 from groupcheck.model.classic.rules.guards import COMPLETING, member_id_of, static_member_of
+from groupcheck.model.classic.rules.session import stop_session
 from groupcheck.model.classic.sources import at
 from groupcheck.model.classic.state import Group, Member, StaticAppend
 from groupcheck.model.classic.step import Step
@@ -60,9 +61,14 @@ def _park(step: Step, request: Request) -> None:
         member._replace(
             protocols=body.protocols,
             awaiting_join=request.request_id,
-            session_left_ms=member.session_left_ms if member.is_new else None,
         )
     )
+
+
+def _stop_session(step: Step, request: Request) -> None:
+    member = _joining(step, request)
+    if not member.is_new:
+        stop_session(step, member)
 
 
 TAKE_TIMEOUTS: Final = Effect("update the member's timeouts (KAFKA-14009)", _take_timeouts).only(
@@ -74,6 +80,7 @@ PARK_JOIN: Final = procedure(
     "update the member's protocols and park its JoinGroup",
     TAKE_TIMEOUTS,
     Effect("update the member's protocols and park the JoinGroup", _park),
+    Effect("stop the member's session timer, unless the member is new", _stop_session),
 )
 
 

@@ -165,6 +165,7 @@ def check_join_complete(step: Step, *, ends_delay: bool = False) -> None:
 
 def complete_join(step: Step) -> None:
     """End the join phase with the members that joined (2.7 GroupCoordinator.scala:1183)."""
+    step.group = step.existing._replace(join_timer=None)
     decide(step, DROP_ABSENT, None)
     decide(step, JOINED_LEADER, None)
     if decide(step, COMPLETE_JOIN, None) is None:
@@ -257,7 +258,7 @@ def _restart_join_phase(step: Step, _subject: object) -> None:
 
 def _begin_generation(step: Step, _subject: object) -> None:
     group = step.existing
-    step.group = group._replace(generation_id=group.generation_id + 1, join_timer=None)
+    step.group = group._replace(generation_id=group.generation_id + 1)
 
 
 def _become_empty(step: Step, _subject: object) -> None:

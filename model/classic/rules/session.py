@@ -24,6 +24,11 @@ def restart_session(step: Step, member: Member) -> Member:
     return member
 
 
+def stop_session(step: Step, member: Member) -> None:
+    """Stop the member's session timer while a request of it is parked."""
+    step.group = step.existing.with_member(member._replace(session_left_ms=None))
+
+
 RESTART_SESSION: Final = Effect(
     "restart the member's session timer",
     lambda step, request: restart_session(step, member_of(step, request)),

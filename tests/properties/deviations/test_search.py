@@ -94,6 +94,25 @@ def test_each_edit_of_the_model_is_found_as_one_cause_or_cannot_be_seen(edit: Ed
         assert _causes(result) == [str(edit)]
 
 
+@pytest.mark.parametrize(
+    ("rule", "effect", "instance"),
+    [
+        ("rebalance/complete-empty", "increment the generation", "metadata"),
+        pytest.param(
+            "sync/follower-completing",
+            "stop the member's session timer",
+            "membership",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
+def test_an_effect_that_shows_in_later_answers_is_one_exact_cause(
+    rule: str, effect: str, instance: str
+) -> None:
+    edit = DropEffect(rule, effect)
+    assert _causes(_verified(edit, instance=instance)) == [str(edit)]
+
+
 @pytest.mark.slow
 def test_a_port_that_rejects_a_request_in_one_state_has_one_cause_and_all_is_covered() -> None:
     error = InsteadOf(ErrorCode.REBALANCE_IN_PROGRESS, ErrorCode.INVALID_GROUP_ID)
