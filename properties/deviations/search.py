@@ -389,8 +389,10 @@ class Search:
         return None
 
     def _pairs(self, finding: Finding) -> Iterable[Deviations]:
+        """Pairs of edits of different rules: two of one rule would explain it away."""
         edits = self._of(finding, Stage.CERTAIN, Stage.GENERATION, Stage.OWN, Stage.NEAR)
-        return combinations(islice(edits, MOST_PAIRED), 2)
+        pairs = combinations(islice(edits, MOST_PAIRED), 2)
+        return (pair for pair in pairs if about(pair[0]) != about(pair[1]))
 
     def _of(self, finding: Finding, *stages: Stage) -> Iterator[Edit]:
         found = (candidates(each, finding, self._edits, self.model) for each in stages)
