@@ -15,11 +15,11 @@ from support.marked_tests import ROOT
 RECORDED: Final = ROOT / "tests" / "recorded"
 # Of each file: the port, the profile, the tests, and the steps.
 CHECKED: Final = (
-    PortChecked("kafka:0.10.2", "0.10.2", 207, 5_082),
+    PortChecked("kafka:0.10.2", "0.10.2", 210, 5_086),
     PortChecked("kafka:2.4", "2.4", 98, 2_586),
     PortChecked("kafka:2.5", "2.5", 96, 2_866),
     PortChecked("kafka:2.6", "2.7", 96, 2_866),
-    PortChecked("kafka:2.7", "2.7", 227, 5_914),
+    PortChecked("kafka:2.7", "2.7", 230, 5_918),
     PortChecked("kafka:2.8", "2.8", 131, 3_005),
     PortChecked("kafka:3.0", "3.2", 96, 2_868),
     PortChecked("kafka:3.1", "3.2", 96, 2_870),
@@ -30,9 +30,9 @@ CHECKED: Final = (
     PortChecked("kafka:3.6", "3.6", 100, 2_990),
     PortChecked("kafka:3.7", "3.7", 100, 2_988),
     PortChecked("kafka:3.8", "3.9", 100, 2_997),
-    PortChecked("kafka:3.9", "3.9", 234, 5_837),
+    PortChecked("kafka:3.9", "3.9", 237, 5_841),
     PortChecked("kafka:4.0", "4.1", 100, 2_990),
-    PortChecked("kafka:4.1", "4.1", 232, 6_085),
+    PortChecked("kafka:4.1", "4.1", 237, 6_094),
     PortChecked("kafka:4.2", "4.1", 100, 2_996),
     PortChecked("kafka:4.3", "4.1", 100, 2_991),
     PortChecked("kafka:4.4", "4.1", 100, 2_997),
