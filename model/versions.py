@@ -118,6 +118,17 @@ def _trimmer(cls: type[Any], version: int) -> Callable[[Any], Any] | None:
     return apply
 
 
+def oldest_version(body: object) -> int:
+    """The oldest version of its API that has a message for a record, perhaps without some fields.
+
+    Only from version 3 on a LeaveGroup names several members (LeaveGroupRequest.json), and from
+    version 2 on an OffsetFetch may ask for every partition (OffsetFetchRequest.json).
+    """
+    if isinstance(body, kafka.LeaveGroupRequest):
+        return 0 if len(body.members) == 1 else 3
+    return 2 if isinstance(body, kafka.OffsetFetchRequest) and body.topics is None else 0
+
+
 def trim(record: R, api_version: int) -> R:
     """The record with the fields of version `api_version` of its API.
 

@@ -8,7 +8,8 @@ from typing import Final
 from groupcheck.model.classic.instances.inputs import Feature
 from groupcheck.model.classic.state import Advance
 from groupcheck.model.classic.transition import Input
-from groupcheck.model.vocabulary import LeaveGroupRequest, OffsetFetchRequest, Request
+from groupcheck.model.versions import oldest_version
+from groupcheck.model.vocabulary import LeaveGroupRequest, Request
 from groupcheck.properties.sequence import fault_of
 
 # The optional features that are APIs, by Kafka's names; every coordinator has the other APIs.
@@ -37,20 +38,13 @@ FAULT_FEATURES: Final = {name: f for f, names in FAULTS_OF.items() for name in n
 def kind_of(given: Input) -> tuple[object, ...]:
     """The kind of an input: a port supports all of a kind, or none.
 
-    A request's kind is its API, the version, whether a static member sends it, and whether it asks
-    for what an older version cannot express; that of another input is its type.
+    A request's kind is its API, the version, whether a static member sends it, and the oldest
+    version that can express it; that of another input is its type.
     """
     if isinstance(given, Request):
-        new = _is_newer(given.body)
-        return (given.api, given.api_version, names_static_member(given), new)
+        oldest = oldest_version(given.body)
+        return (given.api, given.api_version, names_static_member(given), oldest)
     return (type(given),)
-
-
-def _is_newer(body: object) -> bool:
-    """Whether a request to an older coordinator cannot say this (`codec.to_message`)."""
-    if isinstance(body, LeaveGroupRequest):
-        return len(body.members) != 1
-    return isinstance(body, OffsetFetchRequest) and body.topics is None
 
 
 def names_static_member(request: Request) -> bool:

@@ -66,6 +66,16 @@ _OPTIONAL: Final = frozenset(each.name for each in (*EARLY.values(), *LATE.value
 SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.TIMERS)
 REST: Final = tuple(stage for stage in Stage if stage not in SIMPLE)
 EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR, Stage.GENERATION)
+# The stages of edits that may replace an adopted one.
+ALTERNATIVES: Final = (
+    Stage.OWN,
+    Stage.NEAR,
+    Stage.GUARDED,
+    Stage.ONLY_ANSWER,
+    Stage.CERTAIN,
+    Stage.GENERATION,
+    Stage.VAGUE,
+)
 
 
 def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Profile) -> list[Edit]:

@@ -34,6 +34,7 @@ from groupcheck.model.engine.edits import (
 )
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.candidates import (
+    ALTERNATIVES,
     REST,
     SIMPLE,
     Stage,
@@ -51,16 +52,6 @@ from groupcheck.properties.sequence import Sequence
 SEVERAL: Final = 3  # tests that one edit has to explain before other edits are tried
 MOST_TOGETHER: Final = 12  # tests, the shortest, of which it has to explain several
 MOST_PAIRED: Final = 24  # the edits that are tried in pairs
-# The stages of edits that may replace an adopted one.
-ALTERNATIVES: Final = (
-    Stage.OWN,
-    Stage.NEAR,
-    Stage.GUARDED,
-    Stage.ONLY_ANSWER,
-    Stage.CERTAIN,
-    Stage.GENERATION,
-    Stage.VAGUE,
-)
 MAY_BE_WIDE: Final = (
     DropRule,
     DropGuard,

@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any, Final, TypeVar, get_type_hints
 
 from groupcheck.extras import needing
-from groupcheck.model.versions import record_in, trim
+from groupcheck.model.versions import oldest_version, record_in, trim
 from groupcheck.model.vocabulary import (
     API_OF,
     RESPONSES,
@@ -24,7 +24,6 @@ from groupcheck.model.vocabulary import (
     MemberIdentity,
     OffsetCommitRequest,
     OffsetCommitRequestPartition,
-    OffsetFetchRequest,
     RequestBody,
     ResponseBody,
 )
@@ -144,14 +143,14 @@ def to_message(
     Raises:
         InexpressibleError: the version cannot express the record.
     """
-    if isinstance(record, OffsetFetchRequest) and record.topics is None and api_version < 2:
-        msg = f"OffsetFetch of every partition at version {api_version}"
+    if api_version < oldest_version(record):
+        what = "OffsetFetch of every partition"
+        if isinstance(record, LeaveGroupRequest):
+            what = f"LeaveGroup of {len(record.members)} members"
+        msg = f"{what} at version {api_version}"
         raise InexpressibleError(msg)
     cls = message_class(type(record).__name__)
     if isinstance(record, LeaveGroupRequest) and api_version < 3:
-        if len(record.members) != 1:
-            msg = f"LeaveGroup of {len(record.members)} members at version {api_version}"
-            raise InexpressibleError(msg)
         member_id = record.members[0].member_id
         return cls(version=api_version, group_id=record.group_id, member_id=member_id)
     record = trim(record, api_version)

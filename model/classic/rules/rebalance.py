@@ -171,7 +171,7 @@ def complete_join(step: Step) -> None:
     if decide(step, COMPLETE_JOIN, None) is None:
         # No protocol wins the vote. Kafka fails half-way in every version, but from 2.7 on only
         # after requests that the model does not have: a member that names a protocol twice.
-        _begin_generation(step, None)
+        increment_generation(step, None)
         _fail_without_protocol(step, None)
 
 
@@ -256,7 +256,8 @@ def _restart_join_phase(step: Step, _subject: object) -> None:
     step.group = step.existing._replace(join_timer=timer)
 
 
-def _begin_generation(step: Step, _subject: object) -> None:
+def increment_generation(step: Step, _subject: object) -> None:
+    """Increment the generation of the group."""
     group = step.existing
     step.group = group._replace(generation_id=group.generation_id + 1)
 
@@ -300,7 +301,7 @@ def _admit_members(step: Step, _subject: object) -> None:
 
 
 _NO_MEMBERS: Final = Guard("no member remains", _no_members)
-_BEGIN_GENERATION: Final = Effect("increment the generation", _begin_generation)
+_BEGIN_GENERATION: Final = Effect("increment the generation", increment_generation)
 COMPLETE_JOIN: Final = table(
     "End of the join phase",
     AREA,

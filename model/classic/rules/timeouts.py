@@ -10,6 +10,7 @@ from groupcheck.model.classic.rules.membership import remove_member, remove_pend
 from groupcheck.model.classic.rules.rebalance import (
     MAYBE_PREPARE,
     complete_join,
+    increment_generation,
     maybe_prepare_rebalance,
 )
 from groupcheck.model.classic.sources import at
@@ -175,10 +176,6 @@ JOIN_TIMER: Final = table(
 )
 
 
-def _raise_generation(step: Step, _subject: object) -> None:
-    step.group = step.existing._replace(generation_id=step.existing.generation_id + 1)
-
-
 REMOVED_GROUP_JOIN_TIMER: Final = single(
     "The join timer of a removed group fires",
     AREA,
@@ -188,7 +185,7 @@ REMOVED_GROUP_JOIN_TIMER: Final = single(
     at("", "", "", "CG:1464"),
     # The join phase of a group ends from PreparingRebalance only, and the next one of a group with
     # that id has replaced the timer.
-    Effect("increment the generation of the Empty group (ClassicGroup:1290)", _raise_generation),
+    Effect("increment the generation of the Empty group (ClassicGroup:1290)", increment_generation),
 )
 PARTS: Final = (
     SESSION_EXPIRES,
