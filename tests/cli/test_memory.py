@@ -64,7 +64,9 @@ def test_small_allocations_end_before_the_memory_is_exhausted() -> None:
             while True:
                 kept.append(bytearray(1_000))
         finally:
-            left.append(most - _own())
+            while not left:  # on a slow machine, the error is raised again before this ends
+                with contextlib.suppress(MemoryError):
+                    left.append(most - _own())
 
     with pytest.raises(memory.OutOfMemoryError):
         memory.limited(fill, most, memory.Progress(_nothing))
