@@ -27,6 +27,7 @@ from groupcheck.model.classic.rules.members import (
     drop_instance,
     drop_members,
     drop_pending,
+    drop_with_instances,
     new_id,
     refused_join,
     supported_by_all,
@@ -241,8 +242,7 @@ def _drop_all(step: Step, request: Request) -> None:
     member_id = _body(request).member_id
     member = step.existing.member(member_id)
     if member is not None:
-        drop_members(step, [member_id])
-        drop_instance(step, member.group_instance_id)
+        drop_with_instances(step, [member])
     drop_pending(step, member_id)
 
 

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from groupcheck.model.classic.apis.offset_commit import offsets_of, utf16_length
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.rules.guards import EMPTY, NO_GROUP, is_missing
-from groupcheck.model.classic.rules.members import drop_instance, drop_members
+from groupcheck.model.classic.rules.members import drop_with_instances
 from groupcheck.model.classic.rules.timeouts import SYNC_TIMER
 from groupcheck.model.classic.step import Profile, Step
 from groupcheck.model.engine.edits import (
@@ -133,8 +133,7 @@ def _keeps_pending(version: Version) -> Version:
     def apply(step: Step, request: Request) -> None:
         member = step.existing.member(request.body.member_id)  # type: ignore[union-attr]
         if member is not None:
-            drop_members(step, [member.member_id])
-            drop_instance(step, member.group_instance_id)
+            drop_with_instances(step, [member])
 
     drop = Effect("remove the member and its group.instance.id", apply)
     return ReplaceEffects("join/group-full", (drop, reply))(version)

@@ -206,6 +206,13 @@ def drop_instance(step: Step, group_instance_id: str | None) -> None:
     step.group = group._replace(statics=statics)
 
 
+def drop_with_instances(step: Step, members: Sequence[Member]) -> None:
+    """Drop members and their group.instance.ids."""
+    drop_members(step, [member.member_id for member in members])
+    for member in members:
+        drop_instance(step, member.group_instance_id)
+
+
 def drop_pending(step: Step, member_id: str) -> None:
     """Drop a pending member id."""
     group = step.existing

@@ -12,9 +12,8 @@ from groupcheck.model.classic.rules.members import (
     LEADER_LEFT,
     PARK_JOIN,
     REFUSES_WITH_GENERATION_0,
-    drop_instance,
-    drop_members,
     drop_pending,
+    drop_with_instances,
     new_id,
 )
 from groupcheck.model.classic.rules.rebalance import (
@@ -24,6 +23,7 @@ from groupcheck.model.classic.rules.rebalance import (
     DROP_ABSENT,
     EMPTY_IS_DEAD,
     JOINED_LEADER,
+    KEEPS_STATIC,
     MAYBE_PREPARE,
     PREPARE,
     check_join_complete,
@@ -117,8 +117,7 @@ def _answer_removed(step: Step, member: Member) -> None:
 
 
 def _drop_one(step: Step, member: Member) -> None:
-    drop_members(step, [member.member_id])
-    drop_instance(step, member.group_instance_id)
+    drop_with_instances(step, [member])
 
 
 ANSWER_REMOVED: Final = Effect(
@@ -157,6 +156,7 @@ PARTS: Final = (
     AWAITS_MEMBERS,
     AWAITS_PENDING,
     EMPTY_IS_DEAD,
+    KEEPS_STATIC,
     REFUSES_WITH_GENERATION_0,
     PARK_JOIN,
     ADD_MEMBER,

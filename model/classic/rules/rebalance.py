@@ -10,7 +10,7 @@ from groupcheck.model.classic.rules.members import (
     AREA,
     ELECTS_AT_COMPLETION,
     current_generation,
-    drop_members,
+    drop_with_instances,
     elect_leader,
     rebalance_timeout_ms,
     vote_winners,
@@ -53,6 +53,12 @@ AWAITS_PENDING: Final = Behaviour(
     "the join phase does not end before a member has joined with each pending member id or the "
     "id is removed",
     at("", "", "GM:360", "CG:724"),
+)
+KEEPS_STATIC: Final = Behaviour(
+    "static-members-are-kept",
+    AREA,
+    "a static member that has not rejoined when the join phase ends stays until its session ends",
+    at("", "", "GC:1185", "GMM:6590"),
 )
 
 
@@ -176,12 +182,11 @@ def complete_join(step: Step) -> None:
 
 
 def _absent(step: Step) -> list[Member]:
-    """Members that did not join; a static member may be absent until its session ends."""
-    return [
-        m
-        for m in step.members
-        if m.awaiting_join is None and m.group_instance_id is None and not m.null_instance
-    ]
+    """The members that have not rejoined, except static ones that are kept."""
+    absent = [m for m in step.members if m.awaiting_join is None]
+    if not KEEPS_STATIC(step):
+        return absent
+    return [m for m in absent if m.group_instance_id is None and not m.null_instance]
 
 
 def _leave_timers_running(step: Step, _subject: object) -> None:
@@ -203,7 +208,7 @@ DROP_ABSENT: Final = single(
     ),
     Effect(
         "remove the members that have not rejoined",
-        lambda step, _s: drop_members(step, [m.member_id for m in _absent(step)]),
+        lambda step, _s: drop_with_instances(step, _absent(step)),
     ),
 )
 

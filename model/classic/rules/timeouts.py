@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model.classic.rules.guards import COMPLETING, STABLE
-from groupcheck.model.classic.rules.members import drop_instance, drop_members
+from groupcheck.model.classic.rules.members import drop_with_instances
 from groupcheck.model.classic.rules.membership import remove_member, remove_pending
 from groupcheck.model.classic.rules.rebalance import (
     MAYBE_PREPARE,
@@ -90,10 +90,7 @@ def _unsynced(step: Step) -> list[Member]:
 
 
 def _remove_unsynced(step: Step, _subject: object) -> None:
-    late = _unsynced(step)
-    drop_members(step, [m.member_id for m in late])
-    for member in late:
-        drop_instance(step, member.group_instance_id)
+    drop_with_instances(step, _unsynced(step))
 
 
 SYNC_TIMER: Final = table(
