@@ -19,7 +19,7 @@ from groupcheck.model.classic.instances.instance import DELAY, real_clock_instan
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.explored import virtual
 from groupcheck.properties.findings.finding import Finding, keep
-from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.machine import lockstep, storing_nothing
 from groupcheck.properties.generators.parallel_walks import ParallelWalks
 from groupcheck.properties.generators.tour import CheckedSteps, stepper, tour
 from groupcheck.properties.minimising import (
@@ -44,6 +44,9 @@ LONGEST_DELAY_MS: Final = 60_000
 # On a real clock a tour within a limited time goes on until so many sequences, in relation to the
 # number of examples, have ended in findings: to explain a few takes as long as dozens of sequences.
 FOUND_SHARE: Final = 0.25
+
+# Each of several state machines gets at least so many examples: it learns from its earlier ones.
+LEAST_EXAMPLES: Final = 10
 
 # The number of concurrent tests on a real clock; they wait most of the time.
 CONCURRENT: Final = 48
@@ -239,8 +242,18 @@ def _walk(run: Verification) -> None:
 
 def _run_state_machine(run: Verification) -> None:
     """Random sequences of the Hypothesis state machine, until it finds nothing new."""
-    tests = 0
     done = run.progress("random sequences", run.settings.examples)
+    machines = min(run.ports, max(run.settings.examples // LEAST_EXAMPLES, 1))
+    with storing_nothing(), run.side_by_side() as each:
+        list(each(partial(_run_machine, run, done, machines), range(machines)))
+
+
+def _run_machine(
+    run: Verification, done: Callable[[int], None], machines: int, number: int
+) -> None:
+    """The share of one of several state machines, on a port of its own."""
+    share = len(range(number, run.settings.examples, machines))
+    tests = 0
 
     def count(steps: int) -> None:
         nonlocal tests
@@ -249,19 +262,17 @@ def _run_state_machine(run: Verification) -> None:
         done(1)
 
     with run.port() as port:
-        while tests < run.settings.examples and not run.has_enough:
+        while tests < share and not (run.has_enough or run.is_over):
             finding = lockstep(
                 port,
                 run.search.model,
-                examples=run.settings.examples - tests,
+                examples=share - tests,
                 steps=run.settings.steps,
-                seed_number=run.settings.seed + tests,
+                seed_number=run.settings.seed + number * run.settings.examples + tests,
                 known=set(run.findings),
                 tally=count,
                 applied=run.applied,
             )
             if finding is None:
                 break
-            run.findings[finding.key] = finding
-            if finding.is_the_end:
-                break
+            keep(run.findings, finding)

@@ -251,7 +251,7 @@ class Verification:
     @property
     def is_over(self) -> bool:
         """Whether no further test is possible."""
-        return any(finding.is_the_end for finding in self.findings.values())
+        return any(finding.is_the_end for finding in list(self.findings.values()))
 
     @property
     def has_enough(self) -> bool:

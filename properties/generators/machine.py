@@ -142,7 +142,7 @@ def lockstep(  # noqa: PLR0913 - keyword settings
     finding, as it knows traces to the transition, and it minimises those of other generators, too.
 
     `tally` receives the number of steps of each test; `applied` counts how often each rule may have
-    been applied.
+    been applied. Several threads may each run one; see `storing_nothing`.
     """
     found: list[Finding] = []
     attributes = {
@@ -165,7 +165,7 @@ def lockstep(  # noqa: PLR0913 - keyword settings
         print_blob=False,
         report_multiple_bugs=False,
     )
-    with _storing_nothing(), with_reporter(lambda _text: None):
+    with with_reporter(lambda _text: None):
         try:
             run_state_machine_as_test(machine, settings=chosen)
         except (FoundError, HungError) as first:
@@ -176,10 +176,11 @@ def lockstep(  # noqa: PLR0913 - keyword settings
 
 
 @contextmanager
-def _storing_nothing() -> Iterator[None]:
+def storing_nothing() -> Iterator[None]:
     """Hypothesis writes its files to a temporary directory, not to the current one.
 
-    Asking Hypothesis for its directory would set it, so this reads its private variable.
+    All threads share the directory. Asking Hypothesis for its directory would set it, so this reads
+    its private variable.
     """
     before = vars(configuration).get("__hypothesis_home_directory")
     with TemporaryDirectory(prefix="groupcheck-", ignore_cleanup_errors=True) as directory:

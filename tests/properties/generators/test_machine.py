@@ -18,7 +18,7 @@ from groupcheck.model.vocabulary import (
 )
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.generators.context import capabilities_of
-from groupcheck.properties.generators.machine import lockstep
+from groupcheck.properties.generators.machine import lockstep, storing_nothing
 from groupcheck.properties.ports.builtin import BuiltinPort
 from groupcheck.properties.ports.port import Fault, Observation, Port, PortInfo
 from groupcheck.properties.sequence import FAULTS
@@ -26,15 +26,16 @@ from support.model_port import ModelPort
 
 
 def _lockstep(port: Port, examples: int = 20, seed: int = 0) -> Finding | None:
-    return lockstep(
-        port,
-        PROFILES["2.7"],
-        examples=examples,
-        steps=40,
-        seed_number=seed,
-        known=set(),
-        tally=lambda _steps: None,
-    )
+    with storing_nothing():
+        return lockstep(
+            port,
+            PROFILES["2.7"],
+            examples=examples,
+            steps=40,
+            seed_number=seed,
+            known=set(),
+            tally=lambda _steps: None,
+        )
 
 
 def _home() -> Path:
