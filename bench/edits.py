@@ -273,7 +273,8 @@ def _chosen(profile: Profile, number: int, seed: str, given: Explored) -> tuple[
     The order is by hash, so that other edits of the rules change few ports.
     """
     every = sorted(edits_of(profile), key=lambda edit: sha256(f"{seed} {edit}".encode()).digest())
-    for edits in zip(*[iter(every)] * number, strict=False):
+    for first in range(0, len(every) - number + 1, number):
+        edits = tuple(every[first : first + number])
         with suppress(UnknownPartError):
             if _is_possible(_edited(edits, given)):
                 return edits
