@@ -60,7 +60,7 @@ class Stage(IntEnum):
 OF_MEMBERS: Final = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup"})
 
 # Behaviours that allow more, and nothing less.
-_OPTIONAL: Final = frozenset(each.name for each in (*EARLY.values(), *LATE.values()))
+_TIMERS: Final = frozenset(each.name for each in (*EARLY.values(), *LATE.values()))
 
 # Tried on all findings before any other stage is.
 SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.TIMERS)
@@ -72,6 +72,7 @@ ALTERNATIVES: Final = (
     Stage.NEAR,
     Stage.GUARDED,
     Stage.ONLY_ANSWER,
+    Stage.FAR,
     Stage.CERTAIN,
     Stage.GENERATION,
     Stage.VAGUE,
@@ -96,14 +97,15 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
             far = {"", *ObservedTest.of(finding).tried(model)} - beside - applied
             found = (e for e in edits if about(e) in far and not is_optional(e))
         case Stage.GUARDED:
-            found = _guarded(applied & beside, _beside(finding, model.version))
+            kafka = EVERY_PROFILE[model.name].version
+            found = _guarded(applied & beside, _beside(finding, kafka))
         case Stage.INSTEAD:
             kafka = EVERY_PROFILE[model.name].version
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
         case Stage.ONLY_ANSWER | Stage.WIDE_ANSWER:
             found = _only_answers(applied & beside, finding, model)
         case Stage.TIMERS:
-            found = filter(is_optional, edits)
+            found = filter(is_timer, edits)
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)
@@ -204,10 +206,14 @@ def is_vague(edit: Edit) -> bool:
     )
 
 
+def is_timer(edit: Edit) -> bool:
+    """Whether an edit lets timers fire early or late."""
+    return isinstance(edit, SetBehaviour) and edit.holds and edit.behaviour in _TIMERS
+
+
 def is_optional(edit: Edit) -> bool:
     """Whether the model with it also allows what it allows without it."""
-    allowed = isinstance(edit, SetBehaviour) and edit.holds and edit.behaviour in _OPTIONAL
-    return allowed or isinstance(edit, Sometimes)
+    return is_timer(edit) or isinstance(edit, Sometimes)
 
 
 def _values(value: object) -> tuple[object, ...]:

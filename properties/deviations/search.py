@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, combinations, islice
 from typing import Final, NamedTuple, TypeVar
 
@@ -41,6 +41,7 @@ from groupcheck.properties.deviations.candidates import (
     candidates,
     first_numbers,
     is_optional,
+    is_timer,
     is_vague,
 )
 from groupcheck.properties.deviations.deviating import deviating
@@ -50,6 +51,7 @@ from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.sequence import Sequence
 
 SEVERAL: Final = 3  # tests that one edit has to explain before other edits are tried
+SEVERAL_IN_TIME: Final = 2  # tests that timers which fire early or late have to explain
 MOST_TOGETHER: Final = 12  # tests, the shortest, of which it has to explain several
 MOST_PAIRED: Final = 24  # the edits that are tried in pairs
 MAY_BE_WIDE: Final = (
@@ -93,7 +95,7 @@ class Search:
         self._is_over = is_over
         self.adopted = adopted
         self.evidence: list[ObservedTest] = []
-        self._alternatives: dict[str, list[Edit]] = {}
+        self._alternatives: dict[str, Callable[[], Iterable[Edit]]] = {}
         # The keys of findings, and what was adopted.
         self._unexplained: set[tuple[object, ...]] = set()
         self._left: set[frozenset[str]] = set()  # what was adopted before it changed
@@ -174,7 +176,7 @@ class Search:
                 if self._allows(self.model, test):
                     self._add_evidence(test)
                 continue
-            better = self._replacing(test, covered, stages)
+            better = self._replacing(test, tests, covered, stages)
             better = better or self._adding(finding, covered, before, tests, stages)
             if better is not None:
                 self.adopted = better
@@ -229,7 +231,7 @@ class Search:
         while found := self._shared_by(tests, tried, covered):
             edit, others = found
             self.adopted = (*self.adopted, edit)
-            self._alternatives[str(edit)] = others
+            self._alternatives[str(edit)] = partial(iter, others)
             for test in tests:
                 if self._allows(self.model, test):
                     self._add_evidence(test)
@@ -305,9 +307,15 @@ class Search:
                 self.adopted = self.without(deviation)
 
     def _replacing(
-        self, test: ObservedTest, covered: Shown, stages: tuple[Stage, ...]
+        self,
+        test: ObservedTest,
+        tests: list[ObservedTest],
+        covered: Shown,
+        stages: tuple[Stage, ...],
     ) -> Deviations | None:
         """The adopted deviations with one replaced or dropped, so that they explain a test."""
+        in_time = _to_explain(Stage.TIMERS, test, tests)
+        timers_first = len(in_time) >= SEVERAL
         for deviation in reversed(self.adopted):
             if isinstance(deviation, FirstNumber):
                 continue
@@ -316,9 +324,16 @@ class Search:
                 return kept
             if not self._is_shown_by(test, deviation):
                 continue
-            for other in self._in_time(self._instead_of(deviation, stages)):
-                if self._explains((*kept, other), test) and not self._is_wide(kept, other, covered):
-                    self._alternatives[str(other)] = self._alternatives.get(str(deviation), [])
+            others = self._instead_of(deviation, stages, timers_first=timers_first)
+            for other in self._in_time(others):
+                needed = in_time if is_timer(other) else (test,)
+                if not needed:
+                    continue
+                if self._explains((*kept, other), *needed) and (
+                    self._predicts((*kept, other), other, tests)
+                    or not self._is_wide(kept, other, covered)
+                ):
+                    self._alternatives[str(other)] = self._alternatives.get(str(deviation), tuple)
                     return (*kept, other)
         return None
 
@@ -329,16 +344,21 @@ class Search:
         without = self._model_of(self.without(deviation))
         return without is None or about(deviation) in self._applied(test, self.model, without)
 
-    def _instead_of(self, deviation: Edit, stages: tuple[Stage, ...]) -> Iterator[Edit]:
+    def _instead_of(
+        self, deviation: Edit, stages: tuple[Stage, ...], *, timers_first: bool
+    ) -> Iterator[Edit]:
         """Other edits that may explain the test that a deviation explains, the simplest first."""
-        others = self._alternatives.get(str(deviation), [])
+        others = list(self._alternatives.get(str(deviation), tuple)())
         if stages is REST:
             yield from filter(is_vague, others)
             return
         exact = [each for each in others if not is_vague(each)]
         yield from (each for each in exact if not isinstance(each, ChangeAnswer))
+        timers = filter(is_timer, self._edits)
+        yield from timers if timers_first else ()
         if isinstance(deviation, DropRule | DropGuard | DropEffect):
             yield Sometimes(deviation)
+        yield from timers
         yield from (each for each in exact if isinstance(each, ChangeAnswer))
 
     def _adding(
@@ -374,10 +394,12 @@ class Search:
                 wide = not alone and self._is_wide(self.adopted, edit, covered)
                 if wide and stage < Stage.PAIRS and stage is not Stage.WIDE_ANSWER:
                     continue
-                others = self._of(finding, *ALTERNATIVES)
-                self._alternatives[str(edit)] = [*found, *others]
+                self._alternatives[str(edit)] = partial(self._found_beside, found, finding)
                 return (*self.adopted, edit)
         return None
+
+    def _found_beside(self, found: list[Edit], finding: Finding) -> Iterator[Edit]:
+        return chain(found, self._of(finding, *ALTERNATIVES))
 
     def _pairs(self, finding: Finding) -> Iterable[Deviations]:
         """Pairs of edits of different rules: two of one rule would explain it away."""
@@ -437,4 +459,4 @@ def _to_explain(
     if stage is not Stage.TIMERS:
         return (test,)
     passing = tuple(each for each in tests if isinstance(each.exchanges[-1].given, Advance))
-    return passing if test in passing and len(passing) >= SEVERAL else ()
+    return passing if test in passing and len(passing) >= SEVERAL_IN_TIME else ()

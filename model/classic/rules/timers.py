@@ -254,11 +254,12 @@ def _may(step: Step, behaviours: Mapping[str, Behaviour], timer: Timer) -> bool:
 def _is_late(step: Step, timer: Timer, late: Counter[tuple[str, str]]) -> bool:
     """Choose whether a timer that is due starts again.
 
-    Each does at most twice while time passes. If one does, so do all like it that fire later: each
-    subset would be too much.
+    Each does at most twice while time passes; an extension of the initial delay counts as another
+    timer. If one does, so do all like it that fire later: each subset would be too much.
     """
-    name, subject = timer.table.name, timer.subject
-    key = (name, subject.member_id if isinstance(subject, Member) else "")
+    name, subject, join_timer = timer.table.name, timer.subject, step.existing.join_timer
+    extension_ms = join_timer.extension_ms if join_timer else 0
+    key = (name, subject.member_id if isinstance(subject, Member) else str(extension_ms))
     times = late[key]
     if times == MOST_LATE or not _may(step, LATE, timer):
         return False

@@ -30,6 +30,7 @@ from groupcheck.model.vocabulary import (
     Request,
     Response,
 )
+from groupcheck.properties.deviations.candidates import Stage, candidates
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.search import KnownDeviation, Search
 from groupcheck.properties.explored import explored, virtual
@@ -110,7 +111,9 @@ def test_an_effect_that_shows_in_later_answers_is_one_exact_cause(
     rule: str, effect: str, instance: str
 ) -> None:
     edit = DropEffect(rule, effect)
-    assert _causes(_verified(edit, instance=instance)) == [str(edit)]
+    assert _causes(_verified(edit, instance="storing", settings=SETTINGS._replace(walks=100))) == [
+        str(edit)
+    ]
 
 
 @pytest.mark.slow
@@ -176,6 +179,24 @@ def test_what_follows_a_request_that_only_the_port_accepts_is_unknown_but_no_oth
     rules = {about(finding.cause) for finding in beyond.findings if finding.cause is not None}
     assert rules >= {"join/no-group", "join/unknown-member", "sync/other-generation"}
     assert len(rules) == len(beyond.findings) <= 4  # also of static members
+
+
+@pytest.mark.slow
+def test_an_edit_of_another_table_replaces_a_nearer_one_that_later_tests_contradict() -> None:
+    """It is wide: without assignments, no group becomes Stable."""
+    edit = DropGuard("log/assignments-outdated", "the group no longer waits for the assignments")
+    assert _causes(_verified(edit, instance="storing", settings=SETTINGS._replace(walks=100))) == [
+        str(edit)
+    ]
+
+
+def test_each_candidate_is_an_edit_of_kafka_also_under_a_model_that_requires_other_guards() -> None:
+    required = RequireGuard("sync/fenced", "the group is PreparingRebalance", holds=True)
+    (finding,) = _verified(ANSWERED).findings
+    model = deviating(NEW, (required,))
+    found = candidates(Stage.GUARDED, finding, (), model)
+    assert {about(edit) for edit in found} == {"sync/other-generation"}
+    assert all(NEW.edited(edit).edits == (edit,) for edit in found)
 
 
 @pytest.mark.slow

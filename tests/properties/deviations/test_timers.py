@@ -33,6 +33,7 @@ CASES: Final = [
     (Member, 2.0, SESSIONS_LATE),
     (Pending, 0.5, "pending-id-timers-fire-early"),
     (JoinTimer, 0.5, "join-timer-fires-early"),
+    (JoinTimer, 2.0, "join-timer-fires-late"),
 ]
 
 
