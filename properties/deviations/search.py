@@ -348,7 +348,8 @@ class Search:
         self, deviation: Edit, stages: tuple[Stage, ...], *, timers_first: bool
     ) -> Iterator[Edit]:
         """Other edits that may explain the test that a deviation explains, the simplest first."""
-        others = list(self._alternatives.get(str(deviation), tuple)())
+        found = self._alternatives.get(str(deviation), tuple)()
+        others = {str(each): each for each in found}.values()  # each once
         if stages is REST:
             yield from filter(is_vague, others)
             return
