@@ -83,6 +83,7 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
     """The edits of a stage that may explain a finding, from the single `edits` of the rules."""
     applied = {rule for outcome in finding.allowed for rule in outcome.applied}
     beside = {rule.id for rule in _beside(finding, model.version)}
+    kafka = EVERY_PROFILE[model.name].version
     found: Iterable[Edit] = ()
     match stage:
         case Stage.NUMBERS:
@@ -97,10 +98,8 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
             far = {"", *ObservedTest.of(finding).tried(model)} - beside - applied
             found = (e for e in edits if about(e) in far and not is_optional(e))
         case Stage.GUARDED:
-            kafka = EVERY_PROFILE[model.name].version
-            found = _guarded(applied & beside, _beside(finding, kafka))
+            found = _guarded(applied, _beside(finding, kafka), kafka)
         case Stage.INSTEAD:
-            kafka = EVERY_PROFILE[model.name].version
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
         case Stage.ONLY_ANSWER | Stage.WIDE_ANSWER:
             found = _only_answers(applied & beside, finding, model)
@@ -120,9 +119,16 @@ def _stage_of(change: ChangeAnswer) -> Stage:
     return Stage.GENERATION if "generation_id" in changed and not of_error else Stage.CERTAIN
 
 
-def _guarded(applied: set[str], beside: Sequence[VersionRule]) -> Iterator[RequireGuard]:
-    """For each of the rules, that it also requires a guard of the other rules, or its contrary."""
-    words = dict.fromkeys(guard.words for rule in beside for guard in rule.guards)
+def _guarded(
+    applied: set[str], beside: Sequence[VersionRule], version: Version
+) -> Iterator[RequireGuard]:
+    """For each applied rule, that it also requires a guard of the rules beside, or its contrary.
+
+    Or that the group is in one of the states, or in any other.
+    """
+    states = (g for rule in version.rules.values() for g in rule.guards if len(g.states) == 1)
+    guards = chain((g for rule in beside for g in rule.guards), states)
+    words = dict.fromkeys(guard.words for guard in guards)
     for rule in (each for each in beside if each.id in applied):
         others = words.keys() - {guard.words for guard in rule.guards}
         for guard, holds in product((each for each in words if each in others), (False, True)):
