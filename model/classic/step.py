@@ -173,6 +173,8 @@ class Step(engine.EngineStep):
         """The state after the step, its answers and the rules applied."""
         ends = self.version.unknown_after
         is_unknown = bool(ends) and not ends.isdisjoint(self.reasons)
+        # Edited rules may create the group with the empty id beside the tested one.
+        is_unknown |= bool(self.profile.edits and self.group and self.group.has_empty_id)
         return Outcome(
             UNKNOWN if is_unknown else self._after(),
             tuple(self.responses),

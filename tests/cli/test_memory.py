@@ -56,7 +56,8 @@ def test_the_limit_of_before_is_restored() -> None:
 
 
 def test_small_allocations_end_before_the_memory_is_exhausted() -> None:
-    most, left = _own() + 2**27, []
+    most = _own() + 2**27
+    left: list[int] = []
 
     def fill() -> None:
         kept: list[bytearray] = []

@@ -198,15 +198,41 @@ def test_each_candidate_is_an_edit_of_kafka_also_under_a_model_that_requires_oth
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
-def test_a_rule_that_does_not_apply_if_a_guard_of_another_rule_holds_is_one_cause(
-    seed: int,
+@pytest.mark.parametrize(
+    ("bug", "instance", "cause"),
+    [
+        (
+            "KAFKA-9885",
+            "crowded",
+            RequireGuard("join/group-full", "the member id is pending", holds=False),
+        ),
+        # It also creates the group with the empty id, of which the model knows nothing more.
+        (
+            "KAFKA-2596",
+            "loners",
+            DropGuard("commit/simple-no-group", "the request has no generation"),
+        ),
+        ("KAFKA-8220", "static", SetBehaviour("static-members-are-kept", holds=False)),
+    ],
+)
+def test_a_bug_that_kafka_had_is_one_exact_cause_with_any_seed(
+    bug: str, instance: str, cause: Edit, seed: int
 ) -> None:
-    """With any seed."""
     settings = Settings(NEW.name, examples=0, walks=500, seed=seed)
-    given = explored({"crowded": virtual(NEW, settings)["crowded"]})
-    result = Verification(source("KAFKA-9885"), settings, given=given).run()
-    expected = RequireGuard("join/group-full", "the member id is pending", holds=False)
-    assert _causes(result) == [str(expected)]
+    given = explored({instance: virtual(NEW, settings)[instance]})
+    result = Verification(source(bug), settings, given=given).run()
+    assert _causes(result) == [str(cause)]
+
+
+@pytest.mark.slow
+def test_a_rule_that_does_not_apply_in_one_state_is_a_cause_though_its_api_has_no_such_guard() -> (
+    None
+):
+    settings = Settings(NEW.name, examples=0, walks=0)
+    given = explored({"metadata": virtual(NEW, settings)["metadata"]})
+    result = Verification(source("KAFKA-6005"), settings, given=given).run()
+    cause = RequireGuard("join/new-inconsistent", "the group is Empty", holds=False)
+    assert _causes(result) == [str(cause)]
 
 
 @pytest.mark.slow
