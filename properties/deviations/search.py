@@ -51,7 +51,6 @@ from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.sequence import Sequence
 
 SEVERAL: Final = 3  # tests that one edit has to explain before other edits are tried
-SEVERAL_IN_TIME: Final = 2  # tests that timers which fire early or late have to explain
 MOST_TOGETHER: Final = 12  # tests, the shortest, of which it has to explain several
 MOST_PAIRED: Final = 24  # the edits that are tried in pairs
 MAY_BE_WIDE: Final = (
@@ -315,7 +314,6 @@ class Search:
     ) -> Deviations | None:
         """The adopted deviations with one replaced or dropped, so that they explain a test."""
         in_time = _to_explain(Stage.TIMERS, test, tests)
-        timers_first = len(in_time) >= SEVERAL
         for deviation in reversed(self.adopted):
             if isinstance(deviation, FirstNumber):
                 continue
@@ -324,8 +322,7 @@ class Search:
                 return kept
             if not self._is_shown_by(test, deviation):
                 continue
-            others = self._instead_of(deviation, stages, timers_first=timers_first)
-            for other in self._in_time(others):
+            for other in self._in_time(self._instead_of(deviation, stages)):
                 needed = in_time if is_timer(other) else (test,)
                 if not needed:
                     continue
@@ -344,9 +341,7 @@ class Search:
         without = self._model_of(self.without(deviation))
         return without is None or about(deviation) in self._applied(test, self.model, without)
 
-    def _instead_of(
-        self, deviation: Edit, stages: tuple[Stage, ...], *, timers_first: bool
-    ) -> Iterator[Edit]:
+    def _instead_of(self, deviation: Edit, stages: tuple[Stage, ...]) -> Iterator[Edit]:
         """Other edits that may explain the test that a deviation explains, the simplest first."""
         found = self._alternatives.get(str(deviation), tuple)()
         others = {str(each): each for each in found}.values()  # each once
@@ -355,11 +350,9 @@ class Search:
             return
         exact = [each for each in others if not is_vague(each)]
         yield from (each for each in exact if not isinstance(each, ChangeAnswer))
-        timers = filter(is_timer, self._edits)
-        yield from timers if timers_first else ()
+        yield from filter(is_timer, self._edits)
         if isinstance(deviation, DropRule | DropGuard | DropEffect):
             yield Sometimes(deviation)
-        yield from timers
         yield from (each for each in exact if isinstance(each, ChangeAnswer))
 
     def _adding(
@@ -460,4 +453,4 @@ def _to_explain(
     if stage is not Stage.TIMERS:
         return (test,)
     passing = tuple(each for each in tests if isinstance(each.exchanges[-1].given, Advance))
-    return passing if test in passing and len(passing) >= SEVERAL_IN_TIME else ()
+    return passing if test in passing and len(passing) >= SEVERAL else ()
