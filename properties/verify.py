@@ -251,6 +251,7 @@ class Verification:
     @property
     def is_over(self) -> bool:
         """Whether no further test is possible."""
+        # A copy: several threads add findings.
         return any(finding.is_the_end for finding in list(self.findings.values()))
 
     @property

@@ -324,12 +324,8 @@ class Search:
                 continue
             for other in self._in_time(self._instead_of(deviation, stages)):
                 needed = in_time if is_timer(other) else (test,)
-                if not needed:
-                    continue
-                if self._explains((*kept, other), *needed) and (
-                    self._predicts((*kept, other), other, tests)
-                    or not self._is_wide(kept, other, covered)
-                ):
+                explains = needed and self._explains((*kept, other), *needed)
+                if explains and not self._is_too_wide(kept, other, covered, kept, tests):
                     self._alternatives[str(other)] = self._alternatives.get(str(deviation), tuple)
                     return (*kept, other)
         return None
@@ -384,8 +380,7 @@ class Search:
             # Of equally simple edits, the one that explains most tests.
             explained = {str(e): self._explained((*self.adopted, e), tests) for e in found}
             for edit in sorted(found, key=lambda each: -explained[str(each)]):
-                alone = self._predicts((*before, edit), edit, tests)
-                wide = not alone and self._is_wide(self.adopted, edit, covered)
+                wide = self._is_too_wide(self.adopted, edit, covered, before, tests)
                 if wide and stage < Stage.PAIRS and stage is not Stage.WIDE_ANSWER:
                     continue
                 self._alternatives[str(edit)] = partial(self._found_beside, found, finding)
@@ -419,6 +414,18 @@ class Search:
         before, after = (deviating(self.profile, each) for each in (kept, (*kept, edit)))
         lost, growth = covered.effect(edit, before, after)
         return lost > MOST_LOST or growth > MOST_GROWTH
+
+    def _is_too_wide(
+        self,
+        kept: Deviations,
+        edit: Edit,
+        covered: Shown,
+        others: Deviations,
+        tests: list[ObservedTest],
+    ) -> bool:
+        """Whether an edit is wide, and with the others does not explain all tests of its rule."""
+        explains = self._predicts((*others, edit), edit, tests)
+        return not explains and self._is_wide(kept, edit, covered)
 
     def _explains(self, deviations: Deviations, *tests: ObservedTest) -> bool:
         model = self._model_of(deviations)
