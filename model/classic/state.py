@@ -48,6 +48,11 @@ class Member(NamedTuple):
     unsynced: bool = False
     null_instance: bool = False
 
+    @property
+    def counts_as_static(self) -> bool:
+        """Whether it is a static member, or counts as one."""
+        return self.group_instance_id is not None or self.null_instance
+
     def metadata(self, protocol_name: str) -> bytes:
         """The metadata of its first protocol of that name, which it must have."""
         return next(p.metadata for p in self.protocols if p.name == protocol_name)

@@ -68,7 +68,7 @@ def _dropped_each_by_itself(step: CheckedStep) -> bool:
 )
 def _absent_members_take_no_place(step: CheckedStep) -> bool:
     """The limit counts the members that have rejoined. Absent static members stay besides them."""
-    rejoin = [m for m in step.new.members if m.group_instance_id is None and not m.null_instance]
+    rejoin = [m for m in step.new.members if not m.counts_as_static]
     return len(rejoin) <= step.group_max_size
 
 

@@ -80,7 +80,7 @@ def _static_member_heartbeats(step: CheckedStep) -> bool:
     body = step.body
     member = step.old.member(body.member_id) if isinstance(body, HeartbeatRequest) else None
     preparing = step.old.state is GroupState.PREPARING_REBALANCE
-    static = member is not None and (member.null_instance or member.group_instance_id is not None)
+    static = member is not None and member.counts_as_static
     return preparing and static
 
 

@@ -116,10 +116,6 @@ def _answer_removed(step: Step, member: Member) -> None:
         step.answer(member.awaiting_join, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
 
 
-def _drop_one(step: Step, member: Member) -> None:
-    drop_with_instances(step, [member])
-
-
 ANSWER_REMOVED: Final = Effect(
     "answer its parked JoinGroup with UNKNOWN_MEMBER_ID (KAFKA-7610)", _answer_removed
 ).only(at("", "", "GC:1151", "GMM:6757"))
@@ -129,7 +125,10 @@ REMOVE_MEMBER: Final = procedure(
     AREA,
     "remove the member",
     ANSWER_REMOVED,
-    Effect("remove the member and its group.instance.id", _drop_one),
+    Effect(
+        "remove the member and its group.instance.id",
+        lambda step, member: drop_with_instances(step, [member]),
+    ),
 )
 
 

@@ -183,10 +183,9 @@ def complete_join(step: Step) -> None:
 
 def _absent(step: Step) -> list[Member]:
     """The members that have not rejoined, except static ones that are kept."""
-    absent = [m for m in step.members if m.awaiting_join is None]
-    if not KEEPS_STATIC(step):
-        return absent
-    return [m for m in absent if m.group_instance_id is None and not m.null_instance]
+    kept = KEEPS_STATIC(step)
+    absent = (m for m in step.members if m.awaiting_join is None)
+    return [m for m in absent if not (kept and m.counts_as_static)]
 
 
 def _leave_timers_running(step: Step, _subject: object) -> None:

@@ -89,10 +89,6 @@ def _unsynced(step: Step) -> list[Member]:
     return [m for m in step.members if m.unsynced]
 
 
-def _remove_unsynced(step: Step, _subject: object) -> None:
-    drop_with_instances(step, _unsynced(step))
-
-
 SYNC_TIMER: Final = table(
     "The sync timer fires",
     AREA,
@@ -101,7 +97,10 @@ SYNC_TIMER: Final = table(
         "members that have not synced within the longest rebalance timeout are removed",
         at("", "", "", "GMM:7152"),
         Guard("a member has not synced", lambda step, _s: bool(_unsynced(step))),
-        Effect("remove the members that have not synced, static ones too", _remove_unsynced),
+        Effect(
+            "remove the members that have not synced, static ones too",
+            lambda step, _s: drop_with_instances(step, _unsynced(step)),
+        ),
         MAYBE_PREPARE,
     ),
     rule(

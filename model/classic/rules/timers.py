@@ -202,7 +202,7 @@ def _waits_for_log(step: Step, member: object) -> bool:
     current = step.existing.member(member.member_id) if isinstance(member, Member) else None
     if current is None or current.awaiting_join is None or current.is_new:
         return False
-    if current.group_instance_id is None and not current.null_instance:
+    if not current.counts_as_static:
         return False
     step.group = step.existing.with_member(current._replace(session_left_ms=None))
     return True
