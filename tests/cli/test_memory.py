@@ -2,30 +2,25 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
-import resource
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from groupcheck.cli import memory_limit as memory
+from support.memory_limits import (
+    errors_at_the_end,
+    in_another_process,
+    in_use,
+    many_small_allocations,
+    nothing,
+    one_large_allocation,
+)
 from support.progress import without_progress
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a process")
-
-
-def _nothing(_what: str, _total: int | None) -> memory.Counter:
-    return lambda _count: None
-
-
-def _own() -> int:
-    fields = Path("/proc/self/statm").read_text(encoding="utf-8").split()
-    return int(fields[5]) * resource.getpagesize()
 
 
 @pytest.mark.slow
@@ -46,56 +41,28 @@ def test_an_exploration_that_needs_more_memory_ends_with_one_line() -> None:
 
 
 def test_the_limit_of_before_is_restored() -> None:
-    before, progress = resource.getrlimit(resource.RLIMIT_DATA), memory.Progress(_nothing)
-    progress("exploring all", None)(7)
-    with pytest.raises(memory.OutOfMemoryError, match="ran out exploring all, at 7 states"):
-        memory.limited(lambda: bytearray(2**30), _own() + 2**26, progress)
-    assert resource.getrlimit(resource.RLIMIT_DATA) == before
-    assert len(memory.limited(lambda: bytearray(2**26), _own() + 2**30, progress)) == 2**26
-    assert resource.getrlimit(resource.RLIMIT_DATA) == before
+    message, size, limits = in_another_process(one_large_allocation)
+    assert re.fullmatch(r"\d+ MiB of memory ran out exploring all, at 7 states", message)
+    assert size == 2**26
+    assert len(set(limits)) == 1
 
 
 def test_small_allocations_end_before_the_memory_is_exhausted() -> None:
-    most = _own() + 2**27
-    left: list[int] = []
-
-    def fill() -> None:
-        kept: list[bytearray] = []
-        try:
-            while True:
-                kept.append(bytearray(1_000))
-        finally:
-            while not left:  # on a slow machine, the error is raised again before this ends
-                with contextlib.suppress(MemoryError):
-                    left.append(most - _own())
-
-    with pytest.raises(memory.OutOfMemoryError):
-        memory.limited(fill, most, memory.Progress(_nothing))
-    assert (
-        memory.LEAST_RESERVE / 2
-        < left[0]
-        < max(most // memory.RESERVE, memory.LEAST_RESERVE) + 2**23
-    )
+    most, left = in_another_process(many_small_allocations)
+    reserve = max(most // memory.RESERVE, memory.LEAST_RESERVE)
+    assert memory.LEAST_RESERVE / 2 < left < reserve + 2**23
 
 
 def test_an_error_at_the_moment_when_the_command_ends_leaves_no_limit_and_no_timer() -> None:
-    before = resource.getrlimit(resource.RLIMIT_DATA), signal.getsignal(signal.SIGALRM)
-    for microseconds in range(600, 1_400, 2):  # the first check is after SHORTEST_INTERVAL_S
-        end = time.perf_counter() + microseconds * 1e-6
-
-        def run(end: float = end) -> None:
-            while time.perf_counter() < end:
-                pass
-
-        # No error if the command is the first to end.
-        with contextlib.suppress(memory.OutOfMemoryError):
-            memory.limited(run, memory.LEAST_RESERVE + _own() // 2, memory.Progress(_nothing))
-        assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
-    assert (resource.getrlimit(resource.RLIMIT_DATA), signal.getsignal(signal.SIGALRM)) == before
+    errors, limits = in_another_process(errors_at_the_end)
+    assert errors > 0
+    assert len(limits) == 401
+    assert len(set(limits)) == 1
+    assert limits[0].timer == (0, 0)
 
 
 def test_a_phase_without_a_count_keeps_the_states_of_the_phase_before() -> None:
-    progress = memory.Progress(_nothing)
+    progress = memory.Progress(nothing)
     count = progress("exploring one", None)
     count(2)
     count(3)
@@ -116,8 +83,8 @@ def test_the_free_memory_of_a_container_counts(
     monkeypatch.setattr(memory, "CGROUPS", (there, unlimited, missing))
     given = memory.default_limit()
     assert given is not None
-    assert abs(given - _own() - 8 * 2**12) < 2**24
+    assert abs(given - in_use() - 8 * 2**12) < 2**24
     monkeypatch.setattr(memory, "CGROUPS", (unlimited, missing))
     given = memory.default_limit()
     assert given is not None
-    assert given - _own() > 2**26
+    assert given - in_use() > 2**26
