@@ -62,14 +62,17 @@ class Connection:
         self.is_broken = False
 
     def send(self) -> None:
-        """Send the responses that are due; a client that does not read them loses all others."""
+        """Send the responses that are due, at once; a client that reads none loses all others."""
+        due = bytearray()
         while self.waiting and (response := self.waiting[0].response) is not None:
             self.waiting.popleft()
-            try:
-                self.socket.sendall(response)
-            except OSError:
-                self.is_broken = True
-                self.waiting.clear()
+            due += response
+        try:
+            if due:
+                self.socket.sendall(due)
+        except OSError:
+            self.is_broken = True
+            self.waiting.clear()
 
 
 class Broker:

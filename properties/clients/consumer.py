@@ -8,6 +8,7 @@ from time import monotonic, sleep
 from typing import Final
 
 from groupcheck.model.client import (
+    ASSIGNED,
     AUTO_COMMIT_INTERVAL,
     CLOSE,
     COMMIT,
@@ -185,7 +186,10 @@ class Consumer:
         return line is not None
 
     def _wait(self, expected: Sequence[ClientEvent], patience_s: float, extra_s: float) -> None:
-        """Wait for the expected events, and a short time for others."""
+        """Wait for the expected events, and a short time for others.
+
+        A consumer commits nothing before it has fetched the offsets of what it was assigned.
+        """
         wanted = Counter(expected)
         # Without an event to wait for, time itself has to pass.
         least_s = 0.0 if expected else extra_s
@@ -195,7 +199,13 @@ class Consumer:
             return monotonic() - started >= least_s and wanted <= Counter(self._events)
 
         self._until(complete, patience_s + extra_s)
+        if expected and expected[-1].name == ASSIGNED and expected[-1].partitions:
+            self._until(self._may_have_positions, patience_s)
         self._until(lambda: False, GRACE_S)
+
+    def _may_have_positions(self) -> bool:
+        """Whether it fetches, so that it has offsets to commit, or waits behind a Heartbeat."""
+        return self.coordinator.fetches > 0 or self.coordinator.holds("Heartbeat")
 
     def _until(self, condition: Callable[[], bool], seconds: float) -> bool:
         """Serve the consumer until a condition holds, for so many seconds at most."""

@@ -58,7 +58,7 @@ class Coordinator:
     """The coordinator of one consumer; it works only during `serve`.
 
     `holding` says whether the next Heartbeat is held back, and `held_commits` how many automatic
-    commits are; `requests` counts those that arrived.
+    commits are; `requests` counts those that arrived in this step, and `fetches` those of Fetch.
 
     Args:
         group: the id of its group; the connection of a consumer of another one is closed.
@@ -79,7 +79,7 @@ class Coordinator:
         self.assignment: bytes | None = None
         self.subscription: bytes | None = None
         self._muted: list[Request] | None = None  # each Heartbeat while none is answered
-        self.requests = 0
+        self.requests = self.fetches = 0
         self._held: list[Request] = []
         self._finding = False  # a client may send FindCoordinator again, on another connection
         self._delayed: list[tuple[float, Request]] = []  # Fetch and Metadata, until when
@@ -92,7 +92,7 @@ class Coordinator:
 
     def begin(self, held_commits: int) -> None:
         """Begin a step, in which so many automatic commits are held back."""
-        self.requests = 0
+        self.requests = self.fetches = 0
         self.held_commits = held_commits
         self._found = None
 
@@ -193,6 +193,7 @@ class Coordinator:
         if api == "Produce":
             self.broker.close_connection(request.connection)
         elif api in ("Fetch", "Metadata"):
+            self.fetches += api == "Fetch"
             self._delayed.append((self._due(request), request))
         elif api in _AT_ONCE:
             request.answer(_AT_ONCE[api](self, request))
