@@ -37,9 +37,10 @@ from groupcheck.model.classic.edits import edits_of
 from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.classic.step import Outcome, Profile
 from groupcheck.model.classic.transition import Input, successors
-from groupcheck.model.engine.edits import DropEffect, DropGuard, DropRule, Edit, about, rules_beside
+from groupcheck.model.engine.edits import DropEffect, DropGuard, DropRule, Edit, about
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import ObservedTest
+from groupcheck.properties.explored import rules_affected
 from groupcheck.properties.findings.finding import Finding
 from groupcheck.properties.histories.recorded_tests import dump, load
 from groupcheck.properties.histories.recording_file import opened
@@ -114,12 +115,12 @@ class Recorded:
 
     def _steps_of(self, edit: Edit) -> Iterator[tuple[Config, Coordinator, Input]]:
         """The steps that an edit may change."""
-        rule = about(edit)
-        if rule not in self.profile.rules:  # it is a procedure, which any rule may use
+        # Without a guard a rule may also apply where other rules do.
+        rules = rules_affected(edit, self.profile.version)
+        if rules and not isinstance(edit, DropGuard):
+            rules = frozenset([about(edit)])
+        if not rules:  # any step
             return iter(self.steps)
-        # Without a guard a rule may also apply where other rules of its table do.
-        guard = isinstance(edit, DropGuard)
-        rules = rules_beside(edit, self.profile.version) if guard else {rule}
         return chain.from_iterable(self._by_rule[each] for each in sorted(rules))
 
 
