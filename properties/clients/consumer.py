@@ -198,8 +198,8 @@ class Consumer:
         def complete() -> bool:
             return monotonic() - started >= least_s and wanted <= Counter(self._events)
 
-        self._until(complete, patience_s + extra_s)
-        if expected and expected[-1].name == ASSIGNED and expected[-1].partitions:
+        arrived = self._until(complete, patience_s + extra_s)
+        if arrived and expected and expected[-1].name == ASSIGNED and expected[-1].partitions:
             self._until(self._may_have_positions, patience_s)
         self._until(lambda: False, GRACE_S)
 
