@@ -15,6 +15,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+import pytest
+
 from groupcheck.cli import memory_limit as memory
 
 Result = TypeVar("Result")
@@ -24,7 +26,7 @@ class Limits(NamedTuple):
     """What `memory.limited` changes in a process."""
 
     data: tuple[int, int]
-    handler: object
+    handler: str
     timer: tuple[float, float]
 
 
@@ -53,15 +55,13 @@ def limits() -> Limits:
 
 def one_large_allocation() -> tuple[str, int, list[Limits]]:
     """The error of one that is too large, the size of one that is not, and the limits meanwhile."""
-    found, progress, message = [limits()], memory.Progress(nothing), ""
+    found, progress = [limits()], memory.Progress(nothing)
     progress("exploring all", None)(7)
-    try:
+    with pytest.raises(memory.OutOfMemoryError) as raised:
         memory.limited(lambda: bytearray(2**30), in_use() + 2**26, progress)
-    except memory.OutOfMemoryError as error:
-        message = str(error)
     found.append(limits())
     size = len(memory.limited(lambda: bytearray(2**26), in_use() + 2**30, progress))
-    return message, size, [*found, limits()]
+    return str(raised.value), size, [*found, limits()]
 
 
 def many_small_allocations() -> tuple[int, int]:
@@ -80,7 +80,7 @@ def many_small_allocations() -> tuple[int, int]:
                     left.append(most - in_use())
             raise
 
-    with contextlib.suppress(memory.OutOfMemoryError):
+    with pytest.raises(memory.OutOfMemoryError):
         memory.limited(fill, most, memory.Progress(nothing))
     return most, left[0]
 
