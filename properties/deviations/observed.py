@@ -13,7 +13,7 @@ from groupcheck.model.classic.exploring.canonical import CanonicalForm
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.state import Coordinator
 from groupcheck.model.classic.step import Profile
-from groupcheck.model.classic.transition import Input, successors
+from groupcheck.model.classic.transition import Input
 from groupcheck.model.engine.edits import Edit, FirstNumber, about, rules_beside
 from groupcheck.model.engine.exploration import StateSpace, Transition
 from groupcheck.model.engine.graph import TransitionReference
@@ -22,7 +22,7 @@ from groupcheck.model.versions import trim
 from groupcheck.model.vocabulary import Request
 from groupcheck.properties.coverage.transition_coverage import Coverage, Fork, edges_taken
 from groupcheck.properties.deviations.shared_steps import Part, SharedSteps, noting
-from groupcheck.properties.explored import deviating_space
+from groupcheck.properties.explored import deviating_space, rules_affected
 from groupcheck.properties.findings.finding import Exchange, Finding
 from groupcheck.properties.oracle import DivergedError, Oracle
 from groupcheck.properties.ports.numbering import first_generation, renumbered, revealed_generation
@@ -188,34 +188,32 @@ class Shown:
                     covered = self._by_rule.setdefault(rule, [])
                     covered.append((number, space.nodes[transition.node], edge))
 
-    def allowed_by(self, model: Profile, edits: Iterable[Edit]) -> bool:
-        """Whether the model with these edits allows the answers that their tables decide on.
+    def allowed_by(self, model: Profile, edits: Iterable[Edit], steps: SharedSteps) -> bool:
+        """Whether the model with these edits allows the answers that they may change.
 
-        Edits about no rule may change any step before: only states that the model reaches count.
+        Edits of more than a table may change any step before: only states that the model reaches
+        count.
         """
         edits = tuple(edits)
-        if any(isinstance(edit, FirstNumber) for edit in edits) and self._shows_generations():
+        others = [edit for edit in edits if not isinstance(edit, FirstNumber)]
+        if len(others) < len(edits) and self._shows_generations():
             return False
-        rules = {rule for edit in edits for rule in self._touched(edit)}
+        affected = [rules_affected(edit, self._version) for edit in others]
+        is_local = all(affected)
+        rules = frozenset().union(*affected) if is_local else self._by_rule
         reached = cache(lambda number: deviating_space(self._spaces[number], model))
         for rule in rules:
             for number, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
                 config = self._spaces[number].instance.config
-                outcomes = successors(state, edge.given, model, config)
+                outcomes = steps.of(model, config)(state, edge.given)
                 if any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
                     continue
-                if all(map(about, edits)):
+                if is_local:
                     return False
                 found = reached(number)
                 if found is None or state in found.numbers:
                     return False
         return True
-
-    def _touched(self, edit: Edit) -> Iterable[str]:
-        """The rules that an edit may change: all of them, if it is about none."""
-        if about(edit) or isinstance(edit, FirstNumber):
-            return rules_beside(edit, self._version)
-        return self._by_rule
 
     def effect(self, edit: Edit, before: Profile, after: Profile) -> tuple[int, float]:
         """What an edit does to a model: `after` is the model `before` with it.

@@ -405,7 +405,8 @@ class Search:
         deviations = (*self.adopted, *edits)
         if not self._refuted.isdisjoint(map(str, edits)) or not self._explains(deviations, *tests):
             return False
-        return covered.allowed_by(deviating(self.profile, deviations), edits)
+        model = deviating(self.profile, deviations)
+        return covered.allowed_by(model, edits, self._known_steps())
 
     def _is_wide(self, kept: Deviations, edit: Edit, covered: Shown) -> bool:
         """Whether adding an edit to these changes much more than what was observed."""
