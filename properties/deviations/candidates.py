@@ -183,7 +183,9 @@ def _any_but_errors(change: InsteadOf) -> InsteadOf:
 
 
 def _only_answers_error(rule: VersionRule) -> bool:
-    return [effect.words for effect in rule.effects] == [f"answer {error_of(rule)}"]
+    answer = f"answer {error_of(rule)}"
+    words = [effect.words for effect in rule.effects]
+    return words in ([answer], [f"{answer} for each partition"])
 
 
 def first_numbers(finding: Finding) -> Iterator[FirstNumber]:

@@ -35,7 +35,7 @@ from groupcheck.model.classic.rules.members import (
 from groupcheck.model.classic.rules.membership import ADD_MEMBER
 from groupcheck.model.classic.rules.rebalance import MAYBE_PREPARE, check_join_complete
 from groupcheck.model.classic.sources import at
-from groupcheck.model.classic.state import Group, Pending, StaticAppend
+from groupcheck.model.classic.state import Group, Member, Pending, StaticAppend
 from groupcheck.model.classic.step import Step
 from groupcheck.model.classic.storing.deferred import hold_request
 from groupcheck.model.classic.storing.log import store_new_group
@@ -99,9 +99,9 @@ CREATE_GROUP: Final = procedure(
 )
 
 
-def _is_parked(step: Step, request: Request) -> bool:
+def _parked(step: Step, request: Request) -> Member | None:
     members = step.group.members if step.group else ()
-    return any(m.awaiting_join == request.request_id for m in members)
+    return next((m for m in members if m.awaiting_join == request.request_id), None)
 
 
 def _end_if_joined(step: Step, _request: Request) -> None:
@@ -110,7 +110,7 @@ def _end_if_joined(step: Step, _request: Request) -> None:
 
 
 def _end_if_parked(step: Step, request: Request) -> None:
-    if _is_parked(step, request):
+    if _parked(step, request):
         _end_if_joined(step, request)
 
 
@@ -122,7 +122,8 @@ def _append_new_group(step: Step, request: Request) -> None:
 def _hold(step: Step, request: Request) -> None:
     """Hold the request if it is parked, unless it waits for its own append."""
     own = (a for a in step.appends if isinstance(a, StaticAppend))
-    if _is_parked(step, request) and all(entry.revealed != new_id(request) for entry in own):
+    member = _parked(step, request)
+    if member and all(entry.revealed != member.member_id for entry in own):
         hold_request(step, request.request_id, joins=True)
 
 

@@ -38,6 +38,7 @@ from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, Re
 DELAY = "group.initial.rebalance.delay.ms"
 MAX_SESSION = "group.max.session.timeout.ms"
 MAX_MS = 2**31 - 1
+BEFORE_REQUIRED_IDS = 3  # the newest version of JoinGroup that never returns MEMBER_ID_REQUIRED
 
 TIMED = frozenset({Feature.TIME})
 
@@ -126,8 +127,8 @@ class Instance(NamedTuple):
             # The version before a response could make a rejoining leader skip its assignment.
             for body in returns(environment, self.features):
                 yield Request(0, SKIPS_SINCE - 1, body)
-        if environment.room and newest > 3:
-            yield Request(0, 3, environment.join(NO_MEMBER_ID))  # before ids were required
+        if environment.room and newest > BEFORE_REQUIRED_IDS:
+            yield Request(0, BEFORE_REQUIRED_IDS, environment.join(NO_MEMBER_ID))
         if Feature.EXPIRY in self.features:
             # In these versions a commit could say how long its offsets are to be retained.
             said = commit(NO_GENERATION, NO_MEMBER_ID)._replace(retention_time_ms=self.tick_ms)

@@ -1,7 +1,7 @@
 """Small instances for every coordinator in virtual time.
 
-Each has at most one member and is walked in one or two seconds. It tests a feature alone, not in
-combination with others. No PlusCal module has these instances.
+Each is walked in one or two seconds. It tests a feature alone, not in combination with others, and
+most have at most one member. No PlusCal module has these instances.
 """
 
 from __future__ import annotations
@@ -23,16 +23,23 @@ from groupcheck.model.classic.instances.inputs import (
     txn_commit,
 )
 from groupcheck.model.classic.instances.instance import (
+    BEFORE_REQUIRED_IDS,
     Instance,
     feature_instances,
     real_clock_instances,
     virtual_time_instances,
 )
-from groupcheck.model.classic.state import Coordinator
+from groupcheck.model.classic.state import Advance, Coordinator
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import Input
 from groupcheck.model.versions import trim
-from groupcheck.model.vocabulary import NO_GENERATION, NO_MEMBER_ID, Request, RequestBody
+from groupcheck.model.vocabulary import (
+    NO_GENERATION,
+    NO_MEMBER_ID,
+    GroupState,
+    Request,
+    RequestBody,
+)
 
 # The feature instances that are short with one member, in every version.
 SHORT: Final = (
@@ -42,6 +49,10 @@ SHORT: Final = (
     "failover-administration",
     "reload",
 )
+
+# The protocols of members that vote, by preference.
+RANGE, STICKY = (kafka.Protocol(name, name.encode()) for name in ("range", "sticky"))
+OFFERS: Final = ((RANGE, STICKY), (STICKY, RANGE), (STICKY,))
 
 # About 25 days in minutes: in milliseconds it exceeds 32 bits.
 LONG_RETENTION: Final = 36_500
@@ -89,10 +100,36 @@ class Loners(Instance):
         return range(profile.min_versions.get(api, 0), profile.max_versions.get(api, -1) + 1)
 
 
+class Voters(Instance):
+    """The instance of three members that vote for a protocol.
+
+    They prefer different ones, and not all support every one. Among two members, each vote of the
+    leader wins.
+    """
+
+    __slots__ = ()
+
+    def inputs(self, state: Coordinator) -> Iterator[Input]:
+        """JoinGroups of new members, and of those that rejoin with what they offered before."""
+        scene = self._scene(state)
+        version = min(BEFORE_REQUIRED_IDS, self._version(scene.join(NO_MEMBER_ID)))
+        for offer in OFFERS if scene.room else ():
+            yield Request(0, version, scene.join(NO_MEMBER_ID)._replace(protocols=offer))
+        if scene.group.state is GroupState.PREPARING_REBALANCE:
+            for member in scene.group.members:
+                if member.revealed and member.awaiting_join is None:
+                    join = scene.join(member.member_id)._replace(protocols=member.protocols)
+                    yield Request(0, version, join)
+        timer = scene.group.join_timer
+        if timer is not None and timer.initial:
+            yield Advance(timer.left_ms)
+
+
 def small_instances(profile: Profile, members: int) -> dict[str, Instance]:
     """The small instances of a version; `members` is the number of static members."""
     found = feature_instances(profile, 1)
     short: dict[str, Instance] = {name: found[name] for name in SHORT if name in found}
+    short["voting"] = Voters(profile, 3, frozenset(), 3_000, 600, 600, 1)
     if "static" in found:
         # Only another member can observe whether a member is absent or removed.
         short["static"] = feature_instances(profile, members)["static"]

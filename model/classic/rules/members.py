@@ -154,6 +154,22 @@ def vote_winners(members: tuple[Member, ...]) -> list[str]:
     return sorted(name for name, count in counted.items() if count == most)
 
 
+SELECTS_ANY: Final = Behaviour(
+    "any-common-protocol-is-selected",
+    AREA,
+    "the selected protocol may be any that all members support",
+    at(),
+)
+
+
+def selectable(step: Step, members: tuple[Member, ...]) -> list[str]:
+    """The protocols that may be selected."""
+    if not SELECTS_ANY(step):
+        return vote_winners(members)
+    names = {protocol.name for member in members for protocol in member.protocols}
+    return sorted(name for name in names if supported_by_all(members, name))
+
+
 def drop_members(step: Step, member_ids: list[str]) -> None:
     """Drop members from the group (2.7 GroupMetadata.scala:259)."""
     if not ELECTS_AT_COMPLETION(step):

@@ -13,6 +13,7 @@ from groupcheck.model.classic.rules.members import (
     drop_with_instances,
     elect_leader,
     rebalance_timeout_ms,
+    selectable,
     vote_winners,
 )
 from groupcheck.model.classic.rules.retention import START_EMPTY_RETENTION
@@ -281,7 +282,7 @@ def _fail_without_protocol(step: Step, _subject: object) -> None:
 
 def _choose_protocol(step: Step, _subject: object) -> None:
     group = step.existing
-    name = step.choose(Choice.VOTE_TIE, vote_winners(group.members))
+    name = step.choose(Choice.VOTE_TIE, selectable(step, group.members))
     step.group = group._replace(
         state=COMPLETING, protocol_name=name, subscribed=subscription(step, group, name)
     )

@@ -23,6 +23,12 @@ LOSES_APPENDS: Final = Behaviour(
     "an append in flight for the old id of a static member answers no request when it completes",
     at("", "", "", "CG:577"),
 )
+KEEPS_IDS: Final = Behaviour(
+    "static-members-keep-their-ids",
+    "static members",
+    "a static member that rejoins without its member id may keep it",
+    at(),
+)
 
 
 def replace(step: Step, old: Member, member_id: str, *, revealed: bool = False) -> Member:
@@ -38,7 +44,7 @@ def replace(step: Step, old: Member, member_id: str, *, revealed: bool = False) 
         member_id=member_id,
         awaiting_join=None,
         awaiting_sync=None,
-        revealed=revealed,
+        revealed=revealed or (old.revealed and member_id == old.member_id),
         is_new=old.is_new and STAYS_NEW(step),
         unsynced=False,
     )
@@ -68,4 +74,4 @@ def _fence_parked(step: Step, member: Member) -> None:
         step.answer(member.awaiting_sync, SyncGroupResponse(ErrorCode.FENCED_INSTANCE_ID))
 
 
-PARTS: Final = (STAYS_NEW, LOSES_APPENDS)
+PARTS: Final = (STAYS_NEW, LOSES_APPENDS, KEEPS_IDS)

@@ -17,9 +17,9 @@ from groupcheck.model.classic.rules.guards import (
     state_is,
     static_member_of,
 )
-from groupcheck.model.classic.rules.members import PARK_JOIN, new_id, vote_winners
+from groupcheck.model.classic.rules.members import PARK_JOIN, new_id, selectable
 from groupcheck.model.classic.rules.rebalance import prepare_rebalance
-from groupcheck.model.classic.rules.replacement import replace
+from groupcheck.model.classic.rules.replacement import KEEPS_IDS, replace
 from groupcheck.model.classic.rules.session import restart_session
 from groupcheck.model.classic.sources import at
 from groupcheck.model.classic.state import Member, StaticAppend
@@ -46,14 +46,17 @@ def _same_protocol_wins(step: Step, request: Request) -> bool:
     group = step.existing
     replaced = cast("Member", static_member_of(group, request))
     voters = group.with_member(replaced._replace(protocols=body.protocols)).members
-    return step.choose(Choice.VOTE_TIE, vote_winners(voters)) == group.protocol_name
+    return step.choose(Choice.VOTE_TIE, selectable(step, voters)) == group.protocol_name
 
 
-def _replace_and_park(step: Step, request: Request) -> None:
+def _replace_and_park(step: Step, request: Request) -> Member:
     """Give the member a new id and park its JoinGroup (2.7 GroupMetadata.scala:305)."""
     old = cast("Member", static_member_of(step.existing, request))
-    restart_session(step, replace(step, old, new_id(request)))
+    keeps_id = KEEPS_IDS(step) and step.choose(Choice.MEMBER_IDS, (True, False))
+    renewed = replace(step, old, old.member_id if keeps_id else new_id(request))
+    restart_session(step, renewed)
     PARK_JOIN(step, request)
+    return cast("Member", step.existing.member(renewed.member_id))
 
 
 def _store(step: Step, request: Request, *, current: bool) -> None:
@@ -66,12 +69,10 @@ def _store(step: Step, request: Request, *, current: bool) -> None:
     """
     before = step.existing
     old = cast("Member", static_member_of(before, request))
-    _replace_and_park(step, request)
-    member_id = new_id(request)
-    member = cast("Member", step.existing.member(member_id))
+    member = _replace_and_park(step, request)
     alive = member._replace(session_left_ms=old.session_timeout_ms)
     step.group = step.existing.with_member(alive)
-    entry = StaticAppend(member_id, member_id, before.leader, current=current)
+    entry = StaticAppend(member.member_id, member.member_id, before.leader, current=current)
     store_new_id(step, entry, old, before)
 
 

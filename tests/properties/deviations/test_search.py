@@ -42,7 +42,7 @@ from groupcheck.properties.result import Result, Settings
 from groupcheck.properties.run import DRAWS, replay
 from groupcheck.properties.verify import Verification
 from support.economy import slow_if
-from support.faults import source
+from support.faults import MADE_UP, source
 from support.model_port import ModelPort
 from support.spaces import together
 
@@ -349,3 +349,21 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
     runs = [Verification(fault, SETTINGS._replace(walks=500), given=given).run() for _ in range(2)]
     assert _causes(runs[0]) == _causes(runs[1])
     assert _causes(runs[0]) == ["sometimes rule `failover/restored-empty` did not exist"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "behaviour"),
+    [
+        pytest.param(
+            "a static member that rejoins keeps its member id",
+            "static-members-keep-their-ids",
+            marks=pytest.mark.slow,
+        ),
+        ("the leader selects the protocol", "any-common-protocol-is-selected"),
+    ],
+)
+def test_a_coordinator_with_another_design_has_one_exact_cause(fault: str, behaviour: str) -> None:
+    name = MADE_UP[fault].instance
+    given = together({name: virtual(NEW, SETTINGS)[name]})
+    result = Verification(source(fault), SETTINGS._replace(walks=100), given=given).run()
+    assert _causes(result) == [str(SetBehaviour(behaviour, holds=True))]

@@ -10,6 +10,7 @@ import pytest
 from groupcheck.model.classic.instances.instance import instances, virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.vocabulary import Request
+from groupcheck.properties.explored import virtual
 from groupcheck.properties.generators import parallel_walks
 from groupcheck.properties.generators.choices import CHOICES, Guide, uniform
 from groupcheck.properties.generators.context import Choices, capabilities_of
@@ -85,7 +86,8 @@ def test_a_guided_walk_covers_more_than_a_random_one(precomputed: PrecomputedSte
 
 @pytest.mark.parametrize("fault", MADE_UP)
 def test_a_fault_is_found_by_walks_and_its_finding_replays(fault: str) -> None:
-    precomputed = PrecomputedSteps(explored_once(virtual_time_instances(PROFILE, 2)["membership"]))
+    instance = virtual(PROFILE, Settings())[MADE_UP[fault].instance]
+    precomputed = PrecomputedSteps(explored_once(instance))
     walker, guide = Walker(precomputed, faulty_port(fault)), Guide(precomputed, Random(0))
     found = [f for _ in range(100) if (f := walker.walk(guide, 60)[1]) is not None]
     again = replay(found[0].sequence, faulty_port(fault))

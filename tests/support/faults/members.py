@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS
+from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS, Choose
 from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.implementation.core.generations import HeartbeatApi
 from groupcheck.implementation.core.group import Group
@@ -277,3 +277,37 @@ class ListsMembersToFollowers(Rebalance):
     @staticmethod
     def join_response(group: Group, member: Member) -> kafka.JoinGroupResponse:
         return Rebalance.join_response(group, member)._replace(members=group.listed_members())
+
+
+@MADE_UP.of("a static member that rejoins keeps its member id", "static")
+class KeepsIds(StaticMembers):
+    """A static member that rejoins without its member id keeps it."""
+
+    __slots__ = ()
+
+    def replace(
+        self, group: Group, new_id: str, request: Request, body: kafka.JoinGroupRequest
+    ) -> None:
+        kept = group.static_members.get(body.group_instance_id or "", new_id)
+        super().replace(group, kept, request, body)
+
+
+class LedGroup(Group):
+    """Its leader selects the protocol."""
+
+    __slots__ = ()
+
+    def select_protocol(self, choose: Choose) -> str:  # noqa: ARG002 - it leaves no choice
+        leader = self.members[self.leader_id or ""]
+        return next(n for n, _ in leader.protocols if self.supporters[n] == len(self.members))
+
+
+@MADE_UP.of("the leader selects the protocol", "voting")
+class LeaderSelects(Rebalance):
+    """The first protocol of the leader that all members support is selected, without a vote."""
+
+    __slots__ = ()
+
+    def complete(self, group: Group) -> None:
+        group.__class__ = LedGroup
+        super().complete(group)

@@ -23,14 +23,17 @@ from support.walks import toured
 COUNTS = {
     ("0.10.0", "expiry-crashes"): (56, 1145, 6),
     ("0.10.0", "loners"): (12, 128, 3),
+    ("0.10.0", "voting"): (159, 233, 5),
     ("0.10.2", "expiry-crashes"): (148, 3070, 7),
     ("0.10.2", "loners"): (12, 140, 3),
     ("2.7", "crowded"): (61, 848, 8),
     ("2.7", "expiry-crashes"): (601, 11896, 13),
     ("2.7", "loners"): (62, 1746, 6),
+    ("2.7", "voting"): (216, 355, 6),
     ("4.1", "crowded"): (91, 1456, 9),
     ("4.1", "expiry-crashes"): (608, 11031, 13),
     ("4.1", "loners"): (48, 1384, 5),
+    ("4.1", "voting"): (216, 355, 6),
 }
 
 
@@ -44,10 +47,12 @@ def test_a_small_instance_has_exactly_these_states_transitions_and_depth(
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_only_small_instances_of_static_members_have_several_members(profile: str) -> None:
+def test_only_small_instances_of_static_members_or_votes_have_several(
+    profile: str,
+) -> None:
     found = small_instances(PROFILES[profile], 2)
     several = {name for name, instance in found.items() if instance.members > 1}
-    assert several <= {"static", "crowded"}
+    assert several <= {"static", "crowded", "voting"}
     assert {"loners", "expiry-crashes", "failover-administration"} <= found.keys()
 
 
