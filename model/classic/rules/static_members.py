@@ -52,7 +52,7 @@ def _same_protocol_wins(step: Step, request: Request) -> bool:
 def _replace_and_park(step: Step, request: Request) -> Member:
     """Give the member a new id and park its JoinGroup (2.7 GroupMetadata.scala:305)."""
     old = cast("Member", static_member_of(step.existing, request))
-    keeps_id = KEEPS_IDS(step) and step.choose(Choice.MEMBER_IDS, (True, False))
+    keeps_id = KEEPS_IDS(step) and step.choose("whether a member keeps its id", (True, False))
     renewed = replace(step, old, old.member_id if keeps_id else new_id(request))
     restart_session(step, renewed)
     PARK_JOIN(step, request)
