@@ -202,10 +202,11 @@ class Shown:
         is_local = all(affected)
         rules = frozenset().union(*affected) if is_local else self._by_rule
         reached = cache(lambda number: deviating_space(self._spaces[number], model))
+        # A transition may apply several rules: its outcomes are computed once.
+        outcomes_of = [steps.of(model, space.instance.config) for space in self._spaces]
         for rule in rules:
             for number, state, edge in self._by_rule.get(rule, [])[:MOST_TRANSITIONS]:
-                config = self._spaces[number].instance.config
-                outcomes = steps.of(model, config)(state, edge.given)
+                outcomes = outcomes_of[number](state, edge.given)
                 if any(tuple(sorted(o.responses)) == edge.responses for o in outcomes):
                     continue
                 if is_local:

@@ -47,9 +47,7 @@ def test_a_small_instance_has_exactly_these_states_transitions_and_depth(
 
 
 @pytest.mark.parametrize("profile", PROFILES)
-def test_only_small_instances_of_static_members_or_votes_have_several(
-    profile: str,
-) -> None:
+def test_only_small_instances_of_static_members_or_votes_have_several(profile: str) -> None:
     found = small_instances(PROFILES[profile], 2)
     several = {name for name, instance in found.items() if instance.members > 1}
     assert several <= {"static", "crowded", "voting"}
