@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from operator import itemgetter
+from sys import maxsize
 from typing import Any, Final, NamedTuple, TypeVar
 
 from groupcheck.model.vocabulary import (
@@ -56,6 +57,9 @@ class Member(NamedTuple):
     def metadata(self, protocol_name: str) -> bytes:
         """The metadata of its first protocol of that name, which it must have."""
         return next(p.metadata for p in self.protocols if p.name == protocol_name)
+
+
+STOPPED_MS = maxsize  # left on a timer that has fired and that edited rules do not restart
 
 
 class Pending(NamedTuple):

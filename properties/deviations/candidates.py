@@ -49,7 +49,6 @@ class Stage(IntEnum):
     GUARDED = auto()  # another guard of the rules
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
-    TIMERS = auto()  # timers that may fire early or late, for several findings in which time passes
     WIDE_ANSWER = auto()  # the same, if that is wide
     VAGUE = auto()  # fields of the answer that may have any value
     PAIRS = auto()
@@ -63,7 +62,7 @@ OF_MEMBERS: Final = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup"})
 _TIMERS: Final = frozenset(each.name for each in (*EARLY.values(), *LATE.values()))
 
 # Tried on all findings before any other stage is.
-SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.TIMERS)
+SIMPLE: Final = tuple(stage for stage in Stage if stage < Stage.WIDE_ANSWER)
 REST: Final = tuple(stage for stage in Stage if stage not in SIMPLE)
 EXACT: Final = (Stage.OWN, Stage.CERTAIN, Stage.NEAR, Stage.FAR, Stage.GENERATION)
 # The stages of edits that may replace an adopted one.
@@ -103,8 +102,6 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
         case Stage.ONLY_ANSWER | Stage.WIDE_ANSWER:
             found = _only_answers(applied & beside, finding, model)
-        case Stage.TIMERS:
-            found = filter(is_timer, edits)
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)

@@ -154,6 +154,8 @@ class Search:
         self._explain_together(tests, covered)
         while self._explain(pending, tests, covered, before, SIMPLE):
             pass
+        if self._adopt_timer(tests, covered, before):
+            self._explain(pending, tests, covered, before, SIMPLE)
         self._explain(pending, tests, covered, before, REST)
         self._refute(tests)
 
@@ -275,6 +277,31 @@ class Search:
             for test in tests
         )
 
+    def _adopt_timer(self, tests: list[ObservedTest], covered: Shown, before: Deviations) -> bool:
+        """Adopt a timer that may fire early or late, the one that explains most tests.
+
+        It has to explain several: all that are left, or all in which time passes last. Edits
+        adopted since `before` that explain nothing else are dropped.
+        """
+        left = [test for test in tests if not self._is_no_finding(test)]
+        timed = _ending_with_time(tests)
+        found: list[tuple[int, Deviations]] = []
+        for timer in self._in_time(filter(is_timer, self._edits)):
+            deviations = (*self.adopted, timer)
+            number = self._explained(deviations, left)
+            every = number == len(left) >= SEVERAL
+            if every or (number and timed and self._explains(deviations, *timed)):
+                found.append((number, deviations))
+        for _, deviations in sorted(found, key=lambda each: -each[0]):
+            if self._may_add(deviations[-1:], (), covered):
+                self.adopted = deviations
+                for test in left:
+                    if self._allows(self.model, test):
+                        self._add_evidence(test)
+                self.drop_needless(since=before)
+                return True
+        return False
+
     def _add_evidence(self, test: ObservedTest) -> None:
         if test not in self.evidence:
             self.evidence.append(test)
@@ -298,11 +325,11 @@ class Search:
                 caused.append(shortest._replace(cause=deviation))
         return caused
 
-    def drop_needless(self) -> None:
-        """Drop the deviations that no explanation needs."""
+    def drop_needless(self, since: Deviations = ()) -> None:
+        """Drop the deviations, other than those `since`, that no explanation needs."""
         # Edits that allow any value come first, since they may hide other differences.
         for deviation in sorted(self.adopted, key=lambda each: not is_vague(each)):
-            if self._explains(self.without(deviation)):
+            if deviation not in since and self._explains(self.without(deviation)):
                 self.adopted = self.without(deviation)
 
     def _replacing(
@@ -313,7 +340,7 @@ class Search:
         stages: tuple[Stage, ...],
     ) -> Deviations | None:
         """The adopted deviations with one replaced or dropped, so that they explain a test."""
-        in_time = _to_explain(Stage.TIMERS, test, tests)
+        timed = _ending_with_time(tests)
         for deviation in reversed(self.adopted):
             if isinstance(deviation, FirstNumber):
                 continue
@@ -323,8 +350,10 @@ class Search:
             if not self._is_shown_by(test, deviation):
                 continue
             for other in self._in_time(self._instead_of(deviation, stages)):
-                needed = in_time if is_timer(other) else (test,)
-                explains = needed and self._explains((*kept, other), *needed)
+                if is_timer(other) and test not in timed:
+                    continue
+                needed = timed if is_timer(other) else (test,)
+                explains = self._explains((*kept, other), *needed)
                 if explains and not self._is_too_wide(kept, other, covered, kept, tests):
                     self._alternatives[str(other)] = self._alternatives.get(str(deviation), tuple)
                     return (*kept, other)
@@ -361,8 +390,7 @@ class Search:
     ) -> Deviations | None:
         """The adopted deviations and the simplest edit by which they explain a finding.
 
-        Together with the deviations from `before`, a wide edit has to explain all tests. Timers
-        that fire early or late have to explain all in which time passes, and several.
+        Together with the deviations from `before`, a wide edit has to explain all tests.
         """
         test = ObservedTest.of(finding)
         for stage in stages:
@@ -373,10 +401,8 @@ class Search:
                 ):
                     return (*self.adopted, *pair)
                 continue
-            if not (needed := _to_explain(stage, test, tests)):
-                continue
             edits = self._in_time(candidates(stage, finding, self._edits, self.model))
-            found = [each for each in edits if self._may_add((each,), needed, covered)]
+            found = [each for each in edits if self._may_add((each,), (test,), covered)]
             # Of equally simple edits, the one that explains most tests.
             explained = {str(e): self._explained((*self.adopted, e), tests) for e in found}
             for edit in sorted(found, key=lambda each: -explained[str(each)]):
@@ -454,11 +480,7 @@ class Search:
             return None
 
 
-def _to_explain(
-    stage: Stage, test: ObservedTest, tests: list[ObservedTest]
-) -> tuple[ObservedTest, ...]:
-    """The tests that an edit of a stage has to explain; none if it is not to be tried."""
-    if stage is not Stage.TIMERS:
-        return (test,)
-    passing = tuple(each for each in tests if isinstance(each.exchanges[-1].given, Advance))
-    return passing if test in passing and len(passing) >= SEVERAL else ()
+def _ending_with_time(tests: Iterable[ObservedTest]) -> tuple[ObservedTest, ...]:
+    """The tests in whose last step time passes; none if they are few."""
+    found = tuple(each for each in tests if isinstance(each.exchanges[-1].given, Advance))
+    return found if len(found) >= SEVERAL else ()

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from groupcheck.model.classic.instances.inputs import SIZES, EnvironmentInput
 from groupcheck.model.classic.state import (
+    STOPPED_MS,
     Advance,
     Cleanup,
     Configure,
@@ -26,7 +27,7 @@ from groupcheck.properties.generators.context import Choices, Context
 
 def advance(context: Context, choices: Choices) -> Input:
     """Advance time to the expiry of a running timer, or to a millisecond before or after it."""
-    left = [*sorted(set(_timers(context.group))), 1_000]
+    left = [*sorted(set(_timers(context.group)) - {STOPPED_MS}), 1_000]
     around = (0, 0, -1, 1)[choices.of(4)]
     return Advance(max(left[choices.of(31) % len(left)] + around, 0))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupcheck.model.classic.instances.inputs import GROUP_ID
-from groupcheck.model.classic.state import Advance, Group, Member
+from groupcheck.model.classic.state import STOPPED_MS, Advance, Group, Member
 from groupcheck.model.classic.transition import Input
 from groupcheck.model.vocabulary import (
     Assignment,
@@ -114,7 +114,7 @@ def next_request(context: Context, choices: Choices) -> Input:  # noqa: PLR0911 
         missing = [m for m in known if m.awaiting_join is None]
         if missing:
             return context.request(_as_before(missing[choices.of(len(missing))]), version)
-        if group.join_timer is not None:
+        if group.join_timer is not None and group.join_timer.left_ms != STOPPED_MS:
             return Advance(group.join_timer.left_ms)
     if group.state is GroupState.COMPLETING_REBALANCE:
         missing = sorted(

@@ -14,7 +14,7 @@ from groupcheck.model.classic.rules.guards import (
     reply_with,
 )
 from groupcheck.model.classic.rules.members import drop_pending
-from groupcheck.model.classic.rules.membership import REMOVE_MEMBER, remove_member, remove_pending
+from groupcheck.model.classic.rules.membership import END_JOIN_PHASE, REBALANCE, REMOVE_MEMBER
 from groupcheck.model.classic.rules.rebalance import check_join_complete, maybe_prepare_rebalance
 from groupcheck.model.classic.sources import at
 from groupcheck.model.classic.state import Member
@@ -111,13 +111,10 @@ LEAVE_ONE: Final = table(
         at("", "", "GC:477", "GMM:7933"),
         _IS_PENDING,
         Effect(
-            "remove the pending member id, and end the join phase if every member has joined",
-            lambda step, identity: remove_pending(step, identity.member_id),
-        ).only(at("", "", "GC:485")),
-        Effect(
             "remove the pending member id",
             lambda step, identity: drop_pending(step, identity.member_id),
-        ).only(at("", "", "", "GMM:7934")),
+        ),
+        END_JOIN_PHASE.only(at("", "", "GC:485")),
         deferred=DEFERRED,
     ),
     rule(
@@ -151,12 +148,9 @@ LEAVE_ONE: Final = table(
         "the member leaves",
         at("GC:330", "GC:324", "GC:492", "GMM:7946"),
         Effect(
-            "remove the member and rebalance",
-            lambda step, identity: remove_member(step, _leaver(step, identity)),
-        ).only(at("GC:332", "GC:326", "GC:499")),
-        Effect(
             "remove the member", lambda step, identity: REMOVE_MEMBER(step, _leaver(step, identity))
-        ).only(at("", "", "", "GMM:7947")),
+        ),
+        REBALANCE.only(at("GC:332", "GC:326", "GC:499")),
         deferred=DEFERRED,
     ),
     moves={

@@ -13,7 +13,6 @@ from groupcheck.model.classic.rules.members import (
     PARK_JOIN,
     REFUSES_WITH_GENERATION_0,
     SELECTS_ANY,
-    drop_pending,
     drop_with_instances,
     new_id,
 )
@@ -133,23 +132,24 @@ REMOVE_MEMBER: Final = procedure(
 )
 
 
-def remove_member(step: Step, member: Member) -> None:
-    """Remove a member that leaves or expires, and rebalance (2.7 GroupCoordinator.scala:1147)."""
-    REMOVE_MEMBER(step, member)
+def _end_join_phase(step: Step, _subject: object) -> None:
     if step.existing.state is PREPARING:
         check_join_complete(step, ends_delay=REMOVAL_ENDS_DELAY(step))
-    else:
+
+
+def _rebalance(step: Step, _subject: object) -> None:
+    if step.existing.state is not PREPARING:
         maybe_prepare_rebalance(step)
+    else:
+        _end_join_phase(step, None)
 
 
-def remove_pending(step: Step, member_id: str) -> None:
-    """Drop a pending member id, and end the join phase if nothing else is waited for.
-
-    Source: 2.7 GroupCoordinator.scala:1163.
-    """
-    drop_pending(step, member_id)
-    if step.existing.state is PREPARING:
-        check_join_complete(step, ends_delay=REMOVAL_ENDS_DELAY(step))
+# After a pending member id is removed (2.7 GroupCoordinator.scala:1163), and after a member
+# leaves or expires (2.7 GroupCoordinator.scala:1147).
+END_JOIN_PHASE: Final = Effect("end the join phase if every member has joined", _end_join_phase)
+REBALANCE: Final = Effect(
+    "prepare a rebalance, or end the join phase if every member has joined", _rebalance
+)
 
 
 PARTS: Final = (

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from groupcheck.model.classic.rules.guards import COMPLETING, STABLE
-from groupcheck.model.classic.rules.members import drop_with_instances
-from groupcheck.model.classic.rules.membership import remove_member, remove_pending
+from groupcheck.model.classic.rules.members import drop_pending, drop_with_instances
+from groupcheck.model.classic.rules.membership import END_JOIN_PHASE, REBALANCE, REMOVE_MEMBER
 from groupcheck.model.classic.rules.rebalance import (
     MAYBE_PREPARE,
     complete_join,
@@ -14,20 +14,20 @@ from groupcheck.model.classic.rules.rebalance import (
     maybe_prepare_rebalance,
 )
 from groupcheck.model.classic.sources import at
-from groupcheck.model.classic.state import Member, Pending
+from groupcheck.model.classic.state import Member
 from groupcheck.model.classic.step import Step
-from groupcheck.model.engine.rules import Effect, Guard, rule, single, table
+from groupcheck.model.engine.rules import Effect, Guard, procedure, rule, single, table
 
 AREA: Final = "time"
 
 
-def _remove(step: Step, member: Member) -> None:
-    current = step.existing.member(member.member_id)
-    if current is not None:
-        remove_member(step, current)
-
-
-_REMOVE: Final = Effect("remove the member and rebalance", _remove)
+EXPIRE_MEMBER: Final = procedure(
+    "expire-member",
+    AREA,
+    "remove the member and rebalance",
+    REMOVE_MEMBER.effect,
+    REBALANCE,
+)
 SESSION_EXPIRES: Final = table(
     "A session timer fires",
     AREA,
@@ -36,19 +36,15 @@ SESSION_EXPIRES: Final = table(
         "a new member waited too long for its first generation: it is removed",
         at("", "", "GC:1289", "GMM:6726"),
         Guard("the member is new", lambda _step, member: member.is_new),
-        _REMOVE,
+        EXPIRE_MEMBER.effect,
     ),
     rule(
         "time/session-expired",
         "no heartbeat of a member arrived within its session timeout: it is removed",
         at("GC:696", "GC:739", "GC:1289", "GMM:6726"),
-        _REMOVE,
+        EXPIRE_MEMBER.effect,
     ),
 )
-
-
-def _drop_pending(step: Step, pending: Pending) -> None:
-    remove_pending(step, pending.member_id)
 
 
 PENDING_EXPIRES: Final = single(
@@ -57,7 +53,8 @@ PENDING_EXPIRES: Final = single(
     "time/pending-expired",
     "no member joined with a pending member id within the session timeout",
     at("", "", "GC:1282", "GMM:6716"),
-    Effect("remove the pending member id", _drop_pending),
+    Effect("remove the pending member id", lambda step, p: drop_pending(step, p.member_id)),
+    END_JOIN_PHASE,
 )
 
 
@@ -184,6 +181,7 @@ REMOVED_GROUP_JOIN_TIMER: Final = single(
     Effect("increment the generation of the Empty group (ClassicGroup:1290)", increment_generation),
 )
 PARTS: Final = (
+    EXPIRE_MEMBER,
     SESSION_EXPIRES,
     PENDING_EXPIRES,
     ORPHAN_EXPIRES,

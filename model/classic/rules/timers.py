@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from operator import attrgetter
-from sys import maxsize
 from typing import Final, NamedTuple
 
 from groupcheck.model.classic.nondeterminism import Choice
@@ -21,7 +20,14 @@ from groupcheck.model.classic.rules.timeouts import (
     SYNC_TIMER,
 )
 from groupcheck.model.classic.sources import at
-from groupcheck.model.classic.state import Coordinator, Group, Member, Pending
+from groupcheck.model.classic.state import (
+    STOPPED_MS,
+    Coordinator,
+    Group,
+    JoinTimer,
+    Member,
+    Pending,
+)
 from groupcheck.model.classic.step import Step
 from groupcheck.model.engine.rules import Behaviour, Effect, Table, decide, single
 
@@ -54,6 +60,14 @@ PASS: Final = single(
 )
 
 
+SESSIONS_NEVER_EXPIRE: Final = Behaviour(
+    "sessions-never-expire",
+    AREA,
+    "a session timer that fires has no effect, in other implementations",
+    at(),
+)
+
+
 class Timer(NamedTuple):
     """A running timer: the time left, in ms, and the table that decides when it fires."""
 
@@ -63,7 +77,9 @@ class Timer(NamedTuple):
 
     def fire(self, step: Step) -> None:
         """Fire."""
-        if self.table is SESSION_EXPIRES and _waits_for_log(step, self.subject):
+        if self.table is SESSION_EXPIRES and (
+            SESSIONS_NEVER_EXPIRE(step) or _waits_for_log(step, self.subject)
+        ):
             return
         if self.table is REMOVED_GROUP_JOIN_TIMER:
             step.removed_group_join_ms = None
@@ -104,8 +120,10 @@ def _advance(step: Step, left_ms: int) -> None:
         if _is_late(step, timer, late):
             _set_left(step, timer, _restarted_ms(step, timer))
             continue
+        join_timer = step.existing.join_timer
         alone_before = (step.group, step.removed_group_join_ms) if len(timers) == 1 else None
         timer.fire(step)
+        _stop_unless_restarted(step, timer, deadline_ms - elapsed_ms, join_timer)
         left_ms -= _skip_restarts(step, group, timer, left_ms)
         fired = 0 if elapsed_ms else fired + 1
         if fired == MOST_FIRED:
@@ -114,6 +132,31 @@ def _advance(step: Step, left_ms: int) -> None:
             msg = f"no rule ends this without time passing: {timer.table.name}"
             raise EndlessTimersError(msg)
     elapse(step, left_ms)
+
+
+def _stop_unless_restarted(
+    step: Step, timer: Timer, left_ms: int, join_timer: JoinTimer | None
+) -> None:
+    """Stop a timer that has fired, if edited rules have neither stopped nor restarted it.
+
+    A fired timer of Kafka does not fire again. Before it fired, its time left was `left_ms`, and
+    the timer of the join phase was `join_timer`.
+    """
+    group, subject = step.group, timer.subject
+    if group is None:
+        return
+    if isinstance(subject, Member):
+        member = group.member(subject.member_id)
+        if member is not None and member.session_left_ms == left_ms:
+            step.group = group.with_member(member._replace(session_left_ms=None))
+    elif isinstance(subject, Pending):
+        if Pending(subject.member_id, left_ms) in group.pending:
+            _set_left(step, timer, STOPPED_MS)
+    elif timer.table is JOIN_TIMER and join_timer and group.join_timer is join_timer:
+        # The phase has no limit now: it ends when every member has joined.
+        step.group = group._replace(join_timer=JoinTimer(STOPPED_MS))
+    elif timer.table is SYNC_TIMER and group.sync_left_ms == left_ms:
+        step.group = group._replace(sync_left_ms=None)
 
 
 def _skip_restarts(step: Step, before: Group | None, timer: Timer, within_ms: int) -> int:
@@ -183,11 +226,15 @@ def elapse(step: Step, ms: int) -> None:
             m if m.session_left_ms is None else m._replace(session_left_ms=m.session_left_ms - ms)
             for m in group.members
         ),
-        pending=tuple(p._replace(left_ms=p.left_ms - ms) for p in group.pending),
+        pending=tuple(p._replace(left_ms=_less(p.left_ms, ms)) for p in group.pending),
         orphaned_timers=tuple(left_ms - ms for left_ms in group.orphaned_timers),
-        join_timer=timer and timer._replace(left_ms=timer.left_ms - ms),
+        join_timer=timer and timer._replace(left_ms=_less(timer.left_ms, ms)),
         sync_left_ms=None if sync_ms is None else sync_ms - ms,
     )
+
+
+def _less(left_ms: int, ms: int) -> int:
+    return left_ms if left_ms == STOPPED_MS else left_ms - ms
 
 
 def _elapse_removed_group(step: Step, ms: int) -> None:
@@ -277,7 +324,7 @@ def _end_early(step: Step) -> bool:
     """
     if not any(behaviour(step) for behaviour in EARLY.values()):
         return False
-    running = sorted(due(step, maxsize), key=attrgetter("left_ms"))
+    running = sorted(due(step, STOPPED_MS - 1), key=attrgetter("left_ms"))
     early = [timer for timer in running if _may(step, EARLY, timer)]
     if len(early) > MOST_SUBSETS:
         early = early[: step.choose(Choice.TIMER_SLACK, range(len(early) + 1))]
@@ -313,4 +360,4 @@ def _restarted_ms(step: Step, timer: Timer) -> int:
     return max((length_ms or rebalance_timeout_ms(step.existing)) // 2, least_ms)
 
 
-PARTS: Final = (*EARLY.values(), *LATE.values(), PASS, *timeouts.PARTS)
+PARTS: Final = (SESSIONS_NEVER_EXPIRE, *EARLY.values(), *LATE.values(), PASS, *timeouts.PARTS)

@@ -12,8 +12,8 @@ import pytest
 
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.profiles import PROFILES
-from groupcheck.model.classic.rules.timers import EndlessTimersError
-from groupcheck.model.classic.state import Advance, Coordinator, Group, JoinTimer
+from groupcheck.model.classic.rules.timers import EndlessTimersError, due
+from groupcheck.model.classic.state import STOPPED_MS, Advance, Coordinator, Group, JoinTimer
 from groupcheck.model.classic.transition import successors
 from groupcheck.model.engine.edits import (
     ANY,
@@ -35,11 +35,11 @@ from groupcheck.model.engine.edits import (
     table_of,
 )
 from groupcheck.model.engine.rules import Effect, Guard, Version, VersionRule
-from groupcheck.model.vocabulary import ErrorCode, GroupState
-from support.requests import join
-from support.scenario import ends
+from groupcheck.model.vocabulary import ErrorCode, GroupState, Request
+from support.requests import NEW_JOIN, join
+from support.scenario import end
 
-NEW, NEWEST = (PROFILES[name].version for name in ("2.7", "4.1"))
+OLDEST, NEW, NEWEST = (PROFILES[name].version for name in ("0.10.0", "2.7", "4.1"))
 NEVER = Guard("never", lambda _step, _subject: False)
 NOTHING = Effect("do nothing", lambda _step, _subject: None)
 ADDED = VersionRule("added/rule", "a test adds it", "test.py:1", (NEVER,), (NOTHING,))
@@ -245,12 +245,34 @@ def test_the_text_of_an_edit_is_one_line_to_be_read_after_behaves_as_if(
     assert str(edit) == text
 
 
+@pytest.mark.parametrize(
+    ("dropped", "inputs"),
+    [
+        (("time/initial-delay-over",), [join()]),
+        (("time/pending-expired",), [Request(1, NEW_JOIN, join())]),
+        (("time/session-expired", "time/new-member-expired"), [join(), Advance(3_000)]),
+        (("time/syncs-expired", "time/replaced-member-sync-expired"), [join(), Advance(3_000)]),
+    ],
+    ids=["join phase", "pending id", "session", "sync"],
+)
+def test_a_timer_that_fires_without_any_rule_does_not_fire_again(
+    dropped: tuple[str, ...], inputs: list[Any]
+) -> None:
+    profile = PROFILES["4.1"].edited(*map(DropRule, dropped))
+    before, after = end(profile, *inputs), end(profile, *inputs, Advance(10**7))
+    for outcome, runs in ((before, True), (after, False)):
+        timers = due(outcome.coordinator, STOPPED_MS - 1)
+        rules = {rule.id for timer in timers for rule in timer.table.rules}
+        assert (dropped[0] in rules) is runs
+
+
 def test_a_timer_that_no_rule_ends_raises_one_line_that_names_it() -> None:
-    version = DropRule("time/initial-delay-over")(NEW)
+    version = DropEffect("time/orphaned-timer-expired", "discard the timer")(OLDEST)
+    group = Group(GroupState.EMPTY, orphaned_timers=(3_000,))
     with pytest.raises(EndlessTimersError) as raised:
-        ends(PROFILES["2.7"].of(version), join(), Advance(3_000))
+        successors(Coordinator(group), Advance(3_000), PROFILES["0.10.0"].of(version), Config())
     assert str(raised.value) == (
-        "no rule ends this without time passing: The timer of the join phase fires"
+        "no rule ends this without time passing: The session timer of a removed member fires"
     )
 
 

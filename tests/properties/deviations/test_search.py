@@ -9,6 +9,8 @@ import pytest
 from groupcheck.model.classic.instances.inputs import NOBODY
 from groupcheck.model.classic.instances.instance import virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
+from groupcheck.model.classic.rules.membership import REBALANCE
+from groupcheck.model.classic.rules.timeouts import EXPIRE_MEMBER
 from groupcheck.model.engine.edits import (
     ChangeAnswer,
     DropEffect,
@@ -352,18 +354,37 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "behaviour"),
+    ("fault", "cause"),
     [
         pytest.param(
             "a static member that rejoins keeps its member id",
-            "static-members-keep-their-ids",
+            SetBehaviour("static-members-keep-their-ids", holds=True),
             marks=pytest.mark.slow,
         ),
-        ("the leader selects the protocol", "any-common-protocol-is-selected"),
+        pytest.param(
+            "the leader selects the protocol",
+            SetBehaviour("any-common-protocol-is-selected", holds=True),
+        ),
+        pytest.param(
+            "sessions never expire",
+            SetBehaviour("sessions-never-expire", holds=True),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "a member that expires causes no rebalance",
+            DropEffect(EXPIRE_MEMBER.name, REBALANCE.words),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "the join phase has no limit",
+            DropEffect("time/rebalance-timeout", "end the join phase"),
+            marks=pytest.mark.slow,
+        ),
     ],
+    ids=str,
 )
-def test_a_coordinator_with_another_design_has_one_exact_cause(fault: str, behaviour: str) -> None:
+def test_a_coordinator_with_another_design_has_one_exact_cause(fault: str, cause: Edit) -> None:
     name = MADE_UP[fault].instance
     given = together({name: virtual(NEW, SETTINGS)[name]})
     result = Verification(source(fault), SETTINGS._replace(walks=100), given=given).run()
-    assert _causes(result) == [str(SetBehaviour(behaviour, holds=True))]
+    assert _causes(result) == [str(cause)]

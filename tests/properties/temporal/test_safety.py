@@ -18,9 +18,10 @@ from groupcheck.model.classic.rules.members import (
     drop_members,
     listed_members,
 )
-from groupcheck.model.classic.rules.membership import ADD_MEMBER, ANSWER_REMOVED, remove_member
+from groupcheck.model.classic.rules.membership import ADD_MEMBER, ANSWER_REMOVED
 from groupcheck.model.classic.rules.session import restart_session
 from groupcheck.model.classic.rules.subscription import subscription
+from groupcheck.model.classic.rules.timeouts import EXPIRE_MEMBER
 from groupcheck.model.classic.state import JoinTimer, Member, Offset, OffsetsAppend, Pending
 from groupcheck.model.classic.step import Profile, Step
 from groupcheck.model.classic.storing import log
@@ -243,7 +244,7 @@ def _halve_the_session(step: Step, request: Request) -> None:
 @partial(Effect, "answer ILLEGAL_GENERATION, and remove the member")
 def _remove(step: Step, request: Request) -> None:
     step.answer(request.request_id, kafka.HeartbeatResponse(ErrorCode.ILLEGAL_GENERATION))
-    remove_member(step, _member(step, request))
+    EXPIRE_MEMBER(step, _member(step, request))
 
 
 @partial(Effect, "answer twice")

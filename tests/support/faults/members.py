@@ -1,6 +1,6 @@
 """Past bugs of Kafka in how members join, stay and leave, then of static members.
 
-Three more faults, for tests that need some fault, were in no release of Kafka.
+More faults, for tests that need some fault, were in no release of Kafka.
 """
 
 from __future__ import annotations
@@ -311,3 +311,37 @@ class LeaderSelects(Rebalance):
     def complete(self, group: Group) -> None:
         group.__class__ = LedGroup
         super().complete(group)
+
+
+@MADE_UP.of("sessions never expire", "membership")
+class KeepsSilentMembers(Membership):
+    """A member that sends no heartbeats stays."""
+
+    __slots__ = ()
+
+    def expire_session(self, member: Member) -> None:
+        """Do nothing."""
+
+
+@MADE_UP.of("a member that expires causes no rebalance", "membership")
+class ExpiresWithoutRebalance(Membership):
+    """A member whose session expires is removed, and the others go on."""
+
+    __slots__ = ()
+
+    def expire_session(self, member: Member) -> None:
+        group = member.group
+        is_member = self._exists(group) and group.members.get(member.member_id) is member
+        if is_member and member.expires:
+            self.remove(group, member)
+
+
+@MADE_UP.of("the join phase has no limit", "membership")
+class WaitsForAllMembers(Rebalance):
+    """Apart from the initial delay, the join phase ends only when every member has joined."""
+
+    __slots__ = ()
+
+    def _wait_for_all(self, group: Group, min_ms: int = 0) -> None:
+        super()._wait_for_all(group, min_ms)
+        self._timers.cancel(group.join_timer)
