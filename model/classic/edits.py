@@ -22,6 +22,7 @@ from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import (
     ANY,
+    AddEffect,
     ChangeAnswer,
     DropEffect,
     DropGuard,
@@ -54,6 +55,7 @@ KINDS: Final[Mapping[str, type[Any]]] = MappingProxyType(
         "drop-guard": DropGuard,
         "require-guard": RequireGuard,
         "drop-effect": DropEffect,
+        "add-effect": AddEffect,
         "exchange": Exchange,
         "from-version": FromVersion,
         "instead": Instead,

@@ -103,6 +103,29 @@ class DropEffect(NamedTuple):
         )
 
 
+class AddEffect(NamedTuple):
+    """The rule also has an effect of another rule, after its own."""
+
+    rule: str
+    effect: str
+    like: str
+
+    def __str__(self) -> str:
+        return f"`{self.rule}` did also {self.effect}, as `{self.like}` does"
+
+    def __call__(self, version: Version) -> Version:
+        """The version with this edit."""
+        table_of(version, self.like)
+        effects = version.rules[self.like].effects
+        added = next((each for each in effects if each.words == self.effect), None)
+        if added is None:
+            msg = f"{version.name}: {self.like} does not {self.effect}"
+            raise UnknownPartError(msg)
+        return _changed(
+            version, self.rule, lambda rule: rule._replace(effects=(*rule.effects, added))
+        )
+
+
 class ReplaceEffects(NamedTuple):
     """The rule has these effects instead of its own."""
 
@@ -466,6 +489,7 @@ Edit = (
     | AddGuard
     | RequireGuard
     | DropEffect
+    | AddEffect
     | ReplaceEffects
     | FromVersion
     | Instead

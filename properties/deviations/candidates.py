@@ -11,11 +11,14 @@ from groupcheck.model.classic.edits import error_of
 from groupcheck.model.classic.profiles import GENERATION
 from groupcheck.model.classic.profiles.minors import EVERY_PROFILE
 from groupcheck.model.classic.rules.guards import state_is
+from groupcheck.model.classic.rules.rebalance import MAYBE_PREPARE
+from groupcheck.model.classic.rules.session import RESTART_SESSION
 from groupcheck.model.classic.rules.timers import EARLY, LATE
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.classic.transition import tables_of
 from groupcheck.model.engine.edits import (
     ANY,
+    AddEffect,
     ChangeAnswer,
     Edit,
     Exchange,
@@ -29,7 +32,7 @@ from groupcheck.model.engine.edits import (
     about,
 )
 from groupcheck.model.engine.rules import Version, VersionRule
-from groupcheck.model.vocabulary import ErrorCode, Request, Response
+from groupcheck.model.vocabulary import RESPONSES, ErrorCode, Request, Response
 from groupcheck.properties.deviations.deviating import deviating
 from groupcheck.properties.deviations.observed import ObservedTest
 from groupcheck.properties.findings.finding import Finding
@@ -49,6 +52,7 @@ class Stage(IntEnum):
     GUARDED = auto()  # another guard of the rules
     INSTEAD = auto()  # other rules of their tables tried before them, or the effects of those
     ONLY_ANSWER = auto()  # an answer, and no other effect of the rules
+    ADDED = auto()  # an effect more of any rule of a request that the test applies
     WIDE_ANSWER = auto()  # the same, if that is wide
     VAGUE = auto()  # fields of the answer that may have any value
     PAIRS = auto()
@@ -57,6 +61,8 @@ class Stage(IntEnum):
 
 # The APIs whose requests change the members of a group.
 OF_MEMBERS: Final = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup"})
+# Effects that a port may have at any request of a member.
+OF_REQUESTS: Final = frozenset({RESTART_SESSION.words, MAYBE_PREPARE.words})
 
 # Behaviours that allow more, and nothing less.
 _TIMERS: Final = frozenset(each.name for each in (*EARLY.values(), *LATE.values()))
@@ -99,9 +105,12 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
         case Stage.GUARDED:
             found = _guarded(applied, _beside(finding, kafka), kafka)
         case Stage.INSTEAD:
-            found = [*_exchanged(applied, kafka), *_instead(applied & beside, beside)]
+            order = [rule.id for rule in _beside(finding, model.version)]
+            found = [*_exchanged(applied, kafka), *_instead(applied & beside, order)]
         case Stage.ONLY_ANSWER | Stage.WIDE_ANSWER:
             found = _only_answers(applied & beside, finding, model)
+        case Stage.ADDED:
+            found = _added(ObservedTest.of(finding).applied(model), model.version)
         case Stage.WIDE:
             found = chain.from_iterable(candidates(each, finding, edits, model) for each in EXACT)
     return list(found)
@@ -140,9 +149,29 @@ def _exchanged(applied: set[str], version: Version) -> Iterator[Exchange]:
                 yield Exchange(first, second)
 
 
-def _instead(applied: set[str], beside: set[str]) -> Iterator[Instead]:
-    pairs = product(sorted(applied), sorted(beside))
-    return (Instead(rule, other) for rule, other in pairs if rule != other)
+def _instead(applied: set[str], beside: Sequence[str]) -> Iterator[Instead]:
+    """For each applied rule, the effects of each of the others, those tried next to it first."""
+    for rule in sorted(applied):
+        at = beside.index(rule)
+        others = sorted(beside, key=lambda other: abs(beside.index(other) - at))
+        yield from (Instead(rule, other) for other in others if other != rule)
+
+
+def _added(applied: set[str], version: Version) -> Iterator[AddEffect]:
+    """For each applied rule of a request, each effect that any request could have."""
+    names = chain.from_iterable(map(tables_of, RESPONSES))
+    tables = [version.tables[name] for name in names if name in version.tables]
+    every = _like(chain.from_iterable(tables))
+    for table in tables:
+        like = every | _like(table)
+        for rule in (each for each in table if each.id in applied):
+            for words in sorted(like.keys() - {effect.words for effect in rule.effects}):
+                yield AddEffect(rule.id, words, like[words])
+
+
+def _like(rules: Iterable[VersionRule]) -> dict[str, str]:
+    """A rule that has each of the effects `OF_REQUESTS`, by their words."""
+    return {e.words: rule.id for rule in rules for e in rule.effects if e.words in OF_REQUESTS}
 
 
 def _only_answers(rules: set[str], finding: Finding, model: Profile) -> Iterator[OnlyAnswer]:

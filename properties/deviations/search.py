@@ -17,6 +17,7 @@ from groupcheck.model.classic.edits import edits_of
 from groupcheck.model.classic.state import Advance
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import (
+    AddEffect,
     ChangeAnswer,
     DropEffect,
     DropGuard,
@@ -60,6 +61,7 @@ MAY_BE_WIDE: Final = (
     Exchange,
     FromVersion,
     Instead,
+    AddEffect,
     OnlyAnswer,
 )
 # An edit is wide if it makes more other rules unreachable, or the model more times as large.
@@ -258,12 +260,15 @@ class Search:
             if number >= SEVERAL:
                 explained.append((number, edit))
         rest = [test for test, _ in pending]
-        best = [edit for _, edit in sorted(explained, key=lambda each: -each[0])]
+        explained.sort(key=lambda each: -each[0])
+        best = [edit for _, edit in explained]
         wide: list[Edit] = []
-        for edit in best:
+        for number, edit in explained:
+            # What another design keeps in its state, no covered transition shows.
+            is_certain = number == len(pending) and not about(edit)
             if self._is_wide(self.adopted, edit, covered):
                 wide.append(edit)
-            elif self._may_add((edit,), (), covered):
+            elif self._may_add((edit,), (), None if is_certain else covered):
                 return edit, best
         predict = (e for e in wide if self._predicts((*self.adopted, e), e, rest))
         found = next((edit for edit in predict if self._may_add((edit,), (), covered)), None)
@@ -426,13 +431,15 @@ class Search:
         found = (candidates(each, finding, self._edits, self.model) for each in stages)
         return chain.from_iterable(found)
 
-    def _may_add(self, edits: Deviations, tests: tuple[ObservedTest, ...], covered: Shown) -> bool:
+    def _may_add(
+        self, edits: Deviations, tests: tuple[ObservedTest, ...], covered: Shown | None
+    ) -> bool:
         """Whether the deviations with these edits explain all observations, and these tests."""
         deviations = (*self.adopted, *edits)
         if not self._refuted.isdisjoint(map(str, edits)) or not self._explains(deviations, *tests):
             return False
         model = deviating(self.profile, deviations)
-        return covered.allowed_by(model, edits, self._known_steps())
+        return covered is None or covered.allowed_by(model, edits, self._known_steps())
 
     def _is_wide(self, kept: Deviations, edit: Edit, covered: Shown) -> bool:
         """Whether adding an edit to these changes much more than what was observed."""

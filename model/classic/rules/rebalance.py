@@ -55,6 +55,19 @@ AWAITS_PENDING: Final = Behaviour(
     "id is removed",
     at("", "", "GM:360", "CG:724"),
 )
+# The next two behaviours are those of other implementations.
+NEVER_ENDS_EARLY: Final = Behaviour(
+    "join-phase-never-ends-early",
+    AREA,
+    "the join phase lasts its whole time, also if every member has joined",
+    at(),
+)
+BEGINS_GENERATION_EARLY: Final = Behaviour(
+    "generation-begins-with-join-phase",
+    AREA,
+    "the generation is incremented when the join phase begins, not when it ends",
+    at(),
+)
 KEEPS_STATIC: Final = Behaviour(
     "static-members-are-kept",
     AREA,
@@ -83,6 +96,8 @@ MAYBE_PREPARE: Final = Effect(
 def prepare_rebalance(step: Step) -> None:
     """Prepare a rebalance (2.7 GroupCoordinator.scala:1123)."""
     decide(step, PREPARE, None)
+    if BEGINS_GENERATION_EARLY(step):
+        increment_generation(step, None)
     check_join_complete(step)
 
 
@@ -161,7 +176,7 @@ def check_join_complete(step: Step, *, ends_delay: bool = False) -> None:
     """
     group = step.existing
     timer = group.join_timer
-    if timer is None or (timer.initial and not ends_delay):
+    if timer is None or (timer.initial and not ends_delay) or NEVER_ENDS_EARLY(step):
         return
     if group.pending and AWAITS_PENDING(step):
         return
@@ -178,7 +193,7 @@ def complete_join(step: Step) -> None:
     if decide(step, COMPLETE_JOIN, None) is None:
         # No protocol wins the vote. Kafka fails half-way in every version, but from 2.7 on only
         # after requests that the model does not have: a member that names a protocol twice.
-        increment_generation(step, None)
+        _begin_generation(step, None)
         _fail_without_protocol(step, None)
 
 
@@ -267,6 +282,11 @@ def increment_generation(step: Step, _subject: object) -> None:
     step.group = group._replace(generation_id=group.generation_id + 1)
 
 
+def _begin_generation(step: Step, subject: object) -> None:
+    if not BEGINS_GENERATION_EARLY(step):
+        increment_generation(step, subject)
+
+
 def _become_empty(step: Step, _subject: object) -> None:
     step.group = step.existing._replace(
         state=EMPTY, protocol_name=None, subscribed=subscription(step, step.existing, None)
@@ -306,7 +326,7 @@ def _admit_members(step: Step, _subject: object) -> None:
 
 
 _NO_MEMBERS: Final = Guard("no member remains", _no_members)
-_BEGIN_GENERATION: Final = Effect("increment the generation", increment_generation)
+_BEGIN_GENERATION: Final = Effect("increment the generation", _begin_generation)
 COMPLETE_JOIN: Final = table(
     "End of the join phase",
     AREA,

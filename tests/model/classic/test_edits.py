@@ -17,6 +17,7 @@ from groupcheck.model.classic.state import STOPPED_MS, Advance, Coordinator, Gro
 from groupcheck.model.classic.transition import successors
 from groupcheck.model.engine.edits import (
     ANY,
+    AddEffect,
     AddGuard,
     AddRule,
     Alone,
@@ -59,6 +60,8 @@ def _edits_of_rules(version: Version) -> Iterator[tuple[Edit, VersionRule]]:
         for effect in rule.effects:
             left = tuple(each for each in rule.effects if each.words != effect.words)
             yield DropEffect(rule.id, effect.words), rule._replace(effects=left)
+            twice = (*rule.effects, effect)
+            yield AddEffect(rule.id, effect.words, rule.id), rule._replace(effects=twice)
         if rule.id in other.rules:
             yield FromVersion(rule.id, other), other.rules[rule.id]
 
@@ -156,6 +159,7 @@ def test_a_profile_with_an_edit_has_the_edited_rules() -> None:
         AddGuard("no/rule", NEVER),
         RequireGuard("no/rule", "the group is Stable", holds=True),
         DropEffect("no/rule", "do nothing"),
+        AddEffect("heartbeat/alive", "do nothing", "no/rule"),
         ReplaceEffects("no/rule", (NOTHING,)),
         Alone("no/rule", ("Heartbeat",)),
         Exchange("no/rule", "heartbeat/alive"),
@@ -179,6 +183,10 @@ def test_an_edit_of_an_unknown_rule_raises_one_line_that_names_it(edit: Edit) ->
         (
             DropEffect("heartbeat/alive", "do nothing"),
             "there is no 'do nothing'; there are: restart the member's session timer; answer NONE",
+        ),
+        (
+            AddEffect("heartbeat/alive", "do nothing", "heartbeat/fenced"),
+            "2.7: heartbeat/fenced does not do nothing",
         ),
         (
             DropEffect("remove-member", "do nothing"),
@@ -216,6 +224,10 @@ def test_an_unknown_guard_or_effect_raises_one_line_that_lists_the_known_ones(
         (RequireGuard("a/rule", "it is so", holds=True), "`a/rule` also required that it is so"),
         (RequireGuard("a/rule", "it is so", holds=False), "`a/rule` did not apply if it is so"),
         (DropEffect("a/rule", "do nothing"), "`a/rule` did not do nothing"),
+        (
+            AddEffect("a/rule", "do nothing", "b/rule"),
+            "`a/rule` did also do nothing, as `b/rule` does",
+        ),
         (
             ReplaceEffects("a/rule", (NOTHING, NOTHING)),
             "`a/rule` did only this: do nothing; do nothing",

@@ -16,6 +16,7 @@ from groupcheck.model.classic.step import Outcome, Profile
 from groupcheck.model.classic.transition import appending, successors
 from groupcheck.model.engine.edits import (
     ANY,
+    AddEffect,
     ChangeAnswer,
     DropEffect,
     DropGuard,
@@ -60,7 +61,7 @@ def _answer(profile: Profile, body: RequestBody) -> Any:
 @both
 def test_a_version_has_hundreds_of_single_edits_and_none_twice(profile: Profile) -> None:
     edits = list(edits_of(profile))
-    assert len(edits) == {"2.7": 922, "4.1": 1015}[profile.name]
+    assert len(edits) == {"2.7": 925, "4.1": 1018}[profile.name]
     assert len(set(map(str, edits))) == len(edits)
     assert edits == list(edits_of(profile))
 
@@ -209,6 +210,15 @@ def test_a_value_of_an_answer_is_the_same_again_from_its_json(name: str, value: 
             {"edit": "from-version", "rule": "heartbeat/alive", "other": "4.1"},
         ),
         (
+            AddEffect("heartbeat/fenced", "answer NONE", "heartbeat/alive"),
+            {
+                "edit": "add-effect",
+                "rule": "heartbeat/fenced",
+                "effect": "answer NONE",
+                "like": "heartbeat/alive",
+            },
+        ),
+        (
             Instead("heartbeat/alive", "heartbeat/preparing"),
             {"edit": "instead", "rule": "heartbeat/alive", "does": "heartbeat/preparing"},
         ),
@@ -266,7 +276,7 @@ def test_the_json_of_an_edit_has_its_parts_by_name_and_is_read_again(
 
 _WAITS = {"edit": "set-behaviour", "behaviour": "answers-are-deferred", "holds": True}
 _KINDS = (
-    "drop-rule, drop-guard, require-guard, drop-effect, exchange, from-version, instead, "
+    "drop-rule, drop-guard, require-guard, drop-effect, add-effect, exchange, from-version, instead, "
     "only-answer, change-answer, set-behaviour, sometimes, first-number"
 )
 

@@ -10,8 +10,10 @@ from groupcheck.model.classic.instances.inputs import NOBODY
 from groupcheck.model.classic.instances.instance import virtual_time_instances
 from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.rules.membership import REBALANCE
+from groupcheck.model.classic.rules.session import RESTART_SESSION
 from groupcheck.model.classic.rules.timeouts import EXPIRE_MEMBER
 from groupcheck.model.engine.edits import (
+    AddEffect,
     ChangeAnswer,
     DropEffect,
     DropGuard,
@@ -379,6 +381,24 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
             "the join phase has no limit",
             DropEffect("time/rebalance-timeout", "end the join phase"),
             marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "a heartbeat of another generation restarts the session",
+            AddEffect("heartbeat/other-generation", RESTART_SESSION.words, "heartbeat/alive"),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "the generation begins with the join phase",
+            SetBehaviour("generation-begins-with-join-phase", holds=True),
+        ),
+        pytest.param(
+            "the join phase never ends early",
+            SetBehaviour("join-phase-never-ends-early", holds=True),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "rebalance timeouts are ignored",
+            SetBehaviour("rebalance-timeouts-are-ignored", holds=True),
         ),
     ],
     ids=str,

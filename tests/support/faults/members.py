@@ -345,3 +345,74 @@ class WaitsForAllMembers(Rebalance):
     def _wait_for_all(self, group: Group, min_ms: int = 0) -> None:
         super()._wait_for_all(group, min_ms)
         self._timers.cancel(group.join_timer)
+
+
+@MADE_UP.of("a heartbeat of another generation restarts the session", "membership")
+class KeepsOldMembers(HeartbeatApi):
+    """Any heartbeat of a member keeps its session alive."""
+
+    __slots__ = ()
+
+    def heartbeat(self, request: Request, body: kafka.HeartbeatRequest) -> ResponseBody | None:
+        group = self._groups.get(body.group_id)
+        member = group and group.members.get(body.member_id)
+        if member:
+            self._keep_alive(member)
+        return super().heartbeat(request, body)
+
+
+@MADE_UP.of("the generation begins with the join phase", "membership")
+class BeginsGenerationsEarly(Rebalance):
+    """The generation is incremented when a rebalance begins."""
+
+    __slots__ = ()
+
+    def prepare(self, group: Group) -> None:
+        group.generation_id += 1
+        super().prepare(group)
+
+    def _begin_generation(self, group: Group) -> None:
+        group.generation_id -= 1
+        super()._begin_generation(group)
+
+
+class NeverJoinedGroup(Group):
+    """It waits as if a member were missing."""
+
+    __slots__ = ()
+
+    @property
+    def all_joined(self) -> bool:
+        return False
+
+
+@MADE_UP.of("the join phase never ends early", "membership")
+class WaitsForTheTimeout(Groups):
+    """The join phase lasts its whole time."""
+
+    __slots__ = ()
+
+    def add(self, group: Group) -> None:
+        group.__class__ = NeverJoinedGroup
+        super().add(group)
+
+
+class HastyGroup(Group):
+    """Its members join with their session timeout as the rebalance timeout."""
+
+    __slots__ = ()
+
+    def add(self, member: Member, protocol_type: str | None) -> None:
+        member.rebalance_timeout_ms = member.session_timeout_ms
+        super().add(member, protocol_type)
+
+
+@MADE_UP.of("rebalance timeouts are ignored", "membership")
+class IgnoresRebalanceTimeouts(Groups):
+    """The session timeout of a member is also its rebalance timeout."""
+
+    __slots__ = ()
+
+    def add(self, group: Group) -> None:
+        group.__class__ = HastyGroup
+        super().add(group)
