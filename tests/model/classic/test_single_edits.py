@@ -276,8 +276,8 @@ def test_the_json_of_an_edit_has_its_parts_by_name_and_is_read_again(
 
 _WAITS = {"edit": "set-behaviour", "behaviour": "answers-are-deferred", "holds": True}
 _KINDS = (
-    "drop-rule, drop-guard, require-guard, drop-effect, add-effect, exchange, from-version, instead, "
-    "only-answer, change-answer, set-behaviour, sometimes, first-number"
+    "drop-rule, drop-guard, require-guard, drop-effect, add-effect, exchange, from-version, "
+    "instead, only-answer, change-answer, set-behaviour, sometimes, first-number"
 )
 
 
