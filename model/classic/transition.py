@@ -28,6 +28,7 @@ from groupcheck.model.classic.apis.txn_offset_commit import TXN_COMMIT
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.instances.inputs import EnvironmentInput
 from groupcheck.model.classic.rules.cleanup import cleanup
+from groupcheck.model.classic.rules.static_members import without_ignored
 from groupcheck.model.classic.rules.timers import advance, pass_time
 from groupcheck.model.classic.state import (
     Advance,
@@ -119,7 +120,7 @@ def _act(given: Input) -> Callable[[Step], None]:
 
     def act(step: Step) -> None:
         if isinstance(given, Request):
-            ACTIONS[type(given.body)](step, given)
+            ACTIONS[type(given.body)](step, without_ignored(step, given))
             advance(step)
         elif isinstance(given, Advance):
             pass_time(step, given.ms)

@@ -29,7 +29,14 @@ from groupcheck.model.classic.apis import (
     txn_offset_commit,
 )
 from groupcheck.model.classic.config import Config
-from groupcheck.model.classic.rules import cleanup, membership, replacement, retention, timers
+from groupcheck.model.classic.rules import (
+    cleanup,
+    membership,
+    replacement,
+    retention,
+    static_members,
+    timers,
+)
 from groupcheck.model.classic.step import WITHOUT_ZOOKEEPER, Profile
 from groupcheck.model.classic.storing import committed, deferred, failover, log, records, rollback
 from groupcheck.model.engine.rules import Part, version_of
@@ -55,6 +62,7 @@ PARTS: Final[tuple[Part, ...]] = tuple(
         offset_delete,
         membership,
         replacement,
+        static_members,
         timers,
         log,
         deferred,

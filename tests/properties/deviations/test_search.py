@@ -400,6 +400,11 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
             "rebalance timeouts are ignored",
             SetBehaviour("rebalance-timeouts-are-ignored", holds=True),
         ),
+        pytest.param(
+            "group.instance.ids are ignored",
+            SetBehaviour("instance-ids-are-ignored", holds=True),
+            marks=pytest.mark.slow,
+        ),
     ],
     ids=str,
 )

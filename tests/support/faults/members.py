@@ -6,6 +6,7 @@ More faults, for tests that need some fault, were in no release of Kafka.
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS, Choose
 from groupcheck.implementation.core.coordinator import Coordinator
@@ -19,7 +20,14 @@ from groupcheck.implementation.core.profiles import NEVER_SINCE
 from groupcheck.implementation.core.rebalance import Rebalance
 from groupcheck.implementation.core.static_members import Replacement, StaticMembers
 from groupcheck.model import vocabulary as kafka
-from groupcheck.model.vocabulary import ErrorCode, GroupState, Protocol, Request, ResponseBody
+from groupcheck.model.vocabulary import (
+    ErrorCode,
+    GroupState,
+    Protocol,
+    Request,
+    Response,
+    ResponseBody,
+)
 from support.faults.fault import Faults, api_of, become, part_of, stored, timers
 
 MEMBERS, MADE_UP = Faults(), Faults()
@@ -416,3 +424,22 @@ class IgnoresRebalanceTimeouts(Groups):
     def add(self, group: Group) -> None:
         group.__class__ = HastyGroup
         super().add(group)
+
+
+class IgnoresInstances(Coordinator):
+    __slots__ = ()
+
+    def receive(self, request: Request) -> list[Response]:
+        body: Any = request.body
+        if isinstance(body, kafka.LeaveGroupRequest):
+            members = tuple(each._replace(group_instance_id=None) for each in body.members)
+            body = body._replace(members=members)
+        elif hasattr(body, "group_instance_id"):
+            body = body._replace(group_instance_id=None)
+        return super().receive(request._replace(body=body))
+
+
+@MADE_UP.of("group.instance.ids are ignored", "static")
+def _ignores_instances(coordinator: Coordinator) -> None:
+    """Each member is a dynamic one."""
+    coordinator.__class__ = IgnoresInstances
