@@ -28,7 +28,7 @@ from groupcheck.model.classic.apis.txn_offset_commit import TXN_COMMIT
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.instances.inputs import EnvironmentInput
 from groupcheck.model.classic.rules.cleanup import cleanup
-from groupcheck.model.classic.rules.static_members import without_ignored
+from groupcheck.model.classic.rules.ignored import without_ignored
 from groupcheck.model.classic.rules.timers import advance, pass_time
 from groupcheck.model.classic.state import (
     Advance,

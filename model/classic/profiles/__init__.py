@@ -31,10 +31,10 @@ from groupcheck.model.classic.apis import (
 from groupcheck.model.classic.config import Config
 from groupcheck.model.classic.rules import (
     cleanup,
+    ignored,
     membership,
     replacement,
     retention,
-    static_members,
     timers,
 )
 from groupcheck.model.classic.step import WITHOUT_ZOOKEEPER, Profile
@@ -62,7 +62,7 @@ PARTS: Final[tuple[Part, ...]] = tuple(
         offset_delete,
         membership,
         replacement,
-        static_members,
+        ignored,
         timers,
         log,
         deferred,

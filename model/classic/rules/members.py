@@ -43,18 +43,12 @@ def _joining(step: Step, request: Request) -> Member:
     return cast("Member", found)
 
 
-def rebalance_timeout_of(step: Step, body: kafka.JoinGroupRequest) -> int:
-    """The rebalance timeout that a member joins with, in ms."""
-    ignored = IGNORES_REBALANCE_TIMEOUT(step)
-    return body.session_timeout_ms if ignored else body.rebalance_timeout_ms
-
-
 def _take_timeouts(step: Step, request: Request) -> None:
     body = cast("kafka.JoinGroupRequest", request.body)
     step.group = step.existing.with_member(
         _joining(step, request)._replace(
             session_timeout_ms=body.session_timeout_ms,
-            rebalance_timeout_ms=rebalance_timeout_of(step, body),
+            rebalance_timeout_ms=body.rebalance_timeout_ms,
         )
     )
 
@@ -160,13 +154,6 @@ def vote_winners(members: tuple[Member, ...]) -> list[str]:
     return sorted(name for name, count in counted.items() if count == most)
 
 
-# The next behaviours are those of other implementations.
-IGNORES_REBALANCE_TIMEOUT: Final = Behaviour(
-    "rebalance-timeouts-are-ignored",
-    AREA,
-    "the rebalance timeout of a member is its session timeout, as with JoinGroup version 0",
-    at(),
-)
 SELECTS_ANY: Final = Behaviour(
     "any-common-protocol-is-selected",
     AREA,

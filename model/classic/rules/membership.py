@@ -9,14 +9,12 @@ from groupcheck.model.classic.rules.guards import PREPARING
 from groupcheck.model.classic.rules.members import (
     AREA,
     ELECTS_AT_COMPLETION,
-    IGNORES_REBALANCE_TIMEOUT,
     LEADER_LEFT,
     PARK_JOIN,
     REFUSES_WITH_GENERATION_0,
     SELECTS_ANY,
     drop_with_instances,
     new_id,
-    rebalance_timeout_of,
 )
 from groupcheck.model.classic.rules.rebalance import (
     AWAITS_MEMBERS,
@@ -51,7 +49,7 @@ def _insert_member(step: Step, request: Request) -> None:
         request.client_id,
         request.client_host,
         body.session_timeout_ms,
-        rebalance_timeout_of(step, body),
+        body.rebalance_timeout_ms,
         body.protocols,
         is_new=False,
         revealed=group.is_pending(member_id),
@@ -171,7 +169,6 @@ PARTS: Final = (
     COMPLETE_JOIN,
     ELECTS_AT_COMPLETION,
     SELECTS_ANY,
-    IGNORES_REBALANCE_TIMEOUT,
     NEVER_ENDS_EARLY,
     BEGINS_GENERATION_EARLY,
     LEADER_LEFT,

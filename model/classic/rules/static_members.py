@@ -6,7 +6,7 @@ member id; the old id is fenced.
 
 from __future__ import annotations
 
-from typing import Any, Final, cast
+from typing import Final, cast
 
 from groupcheck.model.classic.nondeterminism import Choice
 from groupcheck.model.classic.rules.guards import (
@@ -25,37 +25,15 @@ from groupcheck.model.classic.sources import at
 from groupcheck.model.classic.state import Member, StaticAppend
 from groupcheck.model.classic.step import Step
 from groupcheck.model.classic.storing.log import store_new_id
-from groupcheck.model.engine.rules import Behaviour, Effect, Guard, rule
+from groupcheck.model.engine.rules import Effect, Guard, rule
 from groupcheck.model.vocabulary import (
     ErrorCode,
     JoinGroupRequest,
     JoinGroupResponse,
-    LeaveGroupRequest,
     Request,
 )
 
 SKIPS_SINCE: Final = 9  # the version of JoinGroup that added skip_assignment (KIP-814)
-
-
-IGNORES_INSTANCES: Final = Behaviour(
-    "instance-ids-are-ignored",
-    "static members",
-    "the group.instance.id of each request is ignored, in implementations without static members",
-    at(),
-)
-
-
-def without_ignored(step: Step, request: Request) -> Request:
-    """The request without the group.instance.ids that the version ignores."""
-    if not IGNORES_INSTANCES(step):
-        return request
-    body: Any = request.body
-    if isinstance(body, LeaveGroupRequest):
-        members = tuple(each._replace(group_instance_id=None) for each in body.members)
-        body = body._replace(members=members)
-    elif hasattr(body, "group_instance_id"):
-        body = body._replace(group_instance_id=None)
-    return request._replace(body=body)
 
 
 def _rejoins(step: Step, request: Request) -> bool:
@@ -185,4 +163,3 @@ RULES: Final = (
         _REPLACE,
     ),
 )
-PARTS: Final = (IGNORES_INSTANCES,)

@@ -401,6 +401,10 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
             SetBehaviour("rebalance-timeouts-are-ignored", holds=True),
         ),
         pytest.param(
+            "require_stable is ignored",
+            SetBehaviour("require-stable-is-ignored", holds=True),
+        ),
+        pytest.param(
             "group.instance.ids are ignored",
             SetBehaviour("instance-ids-are-ignored", holds=True),
             marks=pytest.mark.slow,

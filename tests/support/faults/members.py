@@ -443,3 +443,19 @@ class IgnoresInstances(Coordinator):
 def _ignores_instances(coordinator: Coordinator) -> None:
     """Each member is a dynamic one."""
     coordinator.__class__ = IgnoresInstances
+
+
+class IgnoresRequireStable(Coordinator):
+    __slots__ = ()
+
+    def receive(self, request: Request) -> list[Response]:
+        body = request.body
+        if isinstance(body, kafka.OffsetFetchRequest):
+            request = request._replace(body=body._replace(require_stable=False))
+        return super().receive(request)
+
+
+@MADE_UP.of("require_stable is ignored", "loners")
+def _ignores_require_stable(coordinator: Coordinator) -> None:
+    """OffsetFetch never waits for a transaction."""
+    coordinator.__class__ = IgnoresRequireStable
