@@ -28,6 +28,7 @@ from groupcheck.model.classic.rules.rebalance import (
     MAYBE_PREPARE,
     NEVER_ENDS_EARLY,
     PREPARE,
+    RESTARTS_GENERATIONS,
     check_join_complete,
     maybe_prepare_rebalance,
 )
@@ -171,6 +172,7 @@ PARTS: Final = (
     SELECTS_ANY,
     NEVER_ENDS_EARLY,
     BEGINS_GENERATION_EARLY,
+    RESTARTS_GENERATIONS,
     LEADER_LEFT,
     REMOVE_MEMBER,
     READS_SUBSCRIPTIONS,

@@ -55,7 +55,13 @@ AWAITS_PENDING: Final = Behaviour(
     "id is removed",
     at("", "", "GM:360", "CG:724"),
 )
-# The next two behaviours are those of other implementations.
+# The next three behaviours are those of other implementations.
+RESTARTS_GENERATIONS: Final = Behaviour(
+    "generations-restart-when-empty",
+    AREA,
+    "a group that becomes Empty has generation 0 again",
+    at(),
+)
 NEVER_ENDS_EARLY: Final = Behaviour(
     "join-phase-never-ends-early",
     AREA,
@@ -288,8 +294,12 @@ def _begin_generation(step: Step, subject: object) -> None:
 
 
 def _become_empty(step: Step, _subject: object) -> None:
-    step.group = step.existing._replace(
-        state=EMPTY, protocol_name=None, subscribed=subscription(step, step.existing, None)
+    group = step.existing
+    step.group = group._replace(
+        state=EMPTY,
+        generation_id=0 if RESTARTS_GENERATIONS(step) else group.generation_id,
+        protocol_name=None,
+        subscribed=subscription(step, group, None),
     )
 
 

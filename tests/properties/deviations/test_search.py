@@ -392,6 +392,11 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
             SetBehaviour("generation-begins-with-join-phase", holds=True),
         ),
         pytest.param(
+            "generations restart when a group is empty",
+            SetBehaviour("generations-restart-when-empty", holds=True),
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
             "the join phase never ends early",
             SetBehaviour("join-phase-never-ends-early", holds=True),
             marks=pytest.mark.slow,

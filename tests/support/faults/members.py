@@ -459,3 +459,15 @@ class IgnoresRequireStable(Coordinator):
 def _ignores_require_stable(coordinator: Coordinator) -> None:
     """OffsetFetch never waits for a transaction."""
     coordinator.__class__ = IgnoresRequireStable
+
+
+@MADE_UP.of("generations restart when a group is empty", "membership")
+class RestartsGenerations(Rebalance):
+    """A group that becomes Empty has generation 0 again."""
+
+    __slots__ = ()
+
+    def _begin_generation(self, group: Group) -> None:
+        if not group.members:
+            group.generation_id = -1
+        super()._begin_generation(group)
