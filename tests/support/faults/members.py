@@ -394,7 +394,7 @@ class NeverJoinedGroup(Group):
         return False
 
 
-@MADE_UP.of("the join phase never ends early", "membership")
+@MADE_UP.of("the join phase never ends early", "metadata")
 class WaitsForTheTimeout(Groups):
     """The join phase lasts its whole time."""
 
