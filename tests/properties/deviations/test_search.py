@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from pathlib import Path
 
 import pytest
 
@@ -52,6 +53,7 @@ from support.spaces import together
 
 NEW = PROFILES["2.7"]
 SETTINGS = Settings(examples=0, walks=0)
+PAGE = Path(__file__, "../../../../docs/deviations.md").resolve()
 
 OTHER_GENERATION = DropRule("heartbeat/other-generation")
 ANSWERED = ChangeAnswer("sync/other-generation", (("error_code", ErrorCode.UNKNOWN_MEMBER_ID),))
@@ -417,7 +419,10 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
     ],
     ids=str,
 )
-def test_a_coordinator_with_another_design_has_one_exact_cause(fault: str, cause: Edit) -> None:
+def test_a_coordinator_with_another_design_has_one_exact_cause_which_is_on_the_page(
+    fault: str, cause: Edit
+) -> None:
+    assert f"| {fault} | {cause} |" in PAGE.read_text(encoding="utf-8")
     name = MADE_UP[fault].instance
     given = together({name: virtual(NEW, SETTINGS)[name]})
     result = Verification(source(fault), SETTINGS._replace(walks=100), given=given).run()
