@@ -14,6 +14,7 @@ from itertools import chain, combinations, islice
 from typing import Final, NamedTuple, TypeVar
 
 from groupcheck.model.classic.edits import edits_of
+from groupcheck.model.classic.rules.timers import PASS
 from groupcheck.model.classic.state import Advance
 from groupcheck.model.classic.step import Profile
 from groupcheck.model.engine.edits import (
@@ -105,8 +106,12 @@ class Search:
 
     @cached_property
     def _edits(self) -> tuple[Edit, ...]:
-        """Every single edit of the profile; a port without findings needs none of them."""
-        return tuple(edits_of(self.profile))
+        """Every single edit of the profile; a port without findings needs none of them.
+
+        Time passes for every port: an edit of that rule only hides what differs.
+        """
+        stopped = {rule.id for rule in self.profile.version.tables[PASS.name]}
+        return tuple(each for each in edits_of(self.profile) if about(each) not in stopped)
 
     @property
     def model(self) -> Profile:

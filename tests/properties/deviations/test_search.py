@@ -13,6 +13,7 @@ from groupcheck.model.classic.profiles import PROFILES
 from groupcheck.model.classic.rules.membership import REBALANCE
 from groupcheck.model.classic.rules.session import RESTART_SESSION
 from groupcheck.model.classic.rules.timeouts import EXPIRE_MEMBER
+from groupcheck.model.classic.rules.timers import PASS
 from groupcheck.model.engine.edits import (
     AddEffect,
     ChangeAnswer,
@@ -427,3 +428,11 @@ def test_a_coordinator_with_another_design_has_one_exact_cause_which_is_on_the_p
     given = together({name: virtual(NEW, SETTINGS)[name]})
     result = Verification(source(fault), SETTINGS._replace(walks=100), given=given).run()
     assert _causes(result) == [str(cause)]
+
+
+def test_time_passes_for_every_port() -> None:
+    """A port whose timers all differ is not one for which time stands still."""
+    stopped = {rule.id for rule in NEW.version.tables[PASS.name]}
+    tried = {about(edit) for edit in Search(NEW)._edits}
+    assert tried >= {"time/session-expired", "time/pending-expired"}
+    assert stopped == {"time/pass"} and tried.isdisjoint(stopped)
