@@ -87,7 +87,8 @@ ALTERNATIVES: Final = (
 def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Profile) -> list[Edit]:
     """The edits of a stage that may explain a finding, from the single `edits` of the rules."""
     applied = {rule for outcome in finding.allowed for rule in outcome.applied}
-    beside = {rule.id for rule in _beside(finding, model.version)}
+    order = [rule.id for rule in _beside(finding, model.version)]
+    beside = set(order)
     kafka = EVERY_PROFILE[model.name].version
     found: Iterable[Edit] = ()
     match stage:
@@ -105,7 +106,6 @@ def candidates(stage: Stage, finding: Finding, edits: Sequence[Edit], model: Pro
         case Stage.GUARDED:
             found = _guarded(applied, _beside(finding, kafka), kafka)
         case Stage.INSTEAD:
-            order = [rule.id for rule in _beside(finding, model.version)]
             found = [*_exchanged(applied, kafka), *_instead(applied & beside, order)]
         case Stage.ONLY_ANSWER | Stage.WIDE_ANSWER:
             found = _only_answers(applied & beside, finding, model)

@@ -358,76 +358,45 @@ def test_a_verification_has_the_same_findings_after_another_one() -> None:
     assert _causes(runs[0]) == ["sometimes rule `failover/restored-empty` did not exist"]
 
 
-@pytest.mark.parametrize(
-    ("fault", "cause"),
-    [
-        pytest.param(
-            "a static member that rejoins keeps its member id",
-            SetBehaviour("static-members-keep-their-ids", holds=True),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "the leader selects the protocol",
-            SetBehaviour("any-common-protocol-is-selected", holds=True),
-        ),
-        pytest.param(
-            "sessions never expire",
-            SetBehaviour("sessions-never-expire", holds=True),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "a member that expires causes no rebalance",
-            DropEffect(EXPIRE_MEMBER.name, REBALANCE.words),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "the join phase has no limit",
-            DropEffect("time/rebalance-timeout", "end the join phase"),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "a heartbeat of another generation restarts the session",
-            AddEffect("heartbeat/other-generation", RESTART_SESSION.words, "heartbeat/alive"),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "the generation begins with the join phase",
-            SetBehaviour("generation-begins-with-join-phase", holds=True),
-        ),
-        pytest.param(
-            "generations restart when a group is empty",
-            SetBehaviour("generations-restart-when-empty", holds=True),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "the join phase never ends early",
-            SetBehaviour("join-phase-never-ends-early", holds=True),
-            marks=pytest.mark.slow,
-        ),
-        pytest.param(
-            "rebalance timeouts are ignored",
-            SetBehaviour("rebalance-timeouts-are-ignored", holds=True),
-        ),
-        pytest.param(
-            "require_stable is ignored",
-            SetBehaviour("require-stable-is-ignored", holds=True),
-        ),
-        pytest.param(
-            "group.instance.ids are ignored",
-            SetBehaviour("instance-ids-are-ignored", holds=True),
-            marks=pytest.mark.slow,
-        ),
-    ],
-    ids=str,
-)
+DESIGNS: dict[str, Edit] = {
+    "a static member that rejoins keeps its member id": SetBehaviour(
+        "static-members-keep-their-ids", holds=True
+    ),
+    "the leader selects the protocol": SetBehaviour("any-common-protocol-is-selected", holds=True),
+    "sessions never expire": SetBehaviour("sessions-never-expire", holds=True),
+    "a member that expires causes no rebalance": DropEffect(EXPIRE_MEMBER.name, REBALANCE.words),
+    "the join phase has no limit": DropEffect("time/rebalance-timeout", "end the join phase"),
+    "a heartbeat of another generation restarts the session": AddEffect(
+        "heartbeat/other-generation", RESTART_SESSION.words, "heartbeat/alive"
+    ),
+    "the generation begins with the join phase": SetBehaviour(
+        "generation-begins-with-join-phase", holds=True
+    ),
+    "generations restart when a group is empty": SetBehaviour(
+        "generations-restart-when-empty", holds=True
+    ),
+    "the join phase never ends early": SetBehaviour("join-phase-never-ends-early", holds=True),
+    "rebalance timeouts are ignored": SetBehaviour("rebalance-timeouts-are-ignored", holds=True),
+    "require_stable is ignored": SetBehaviour("require-stable-is-ignored", holds=True),
+    "group.instance.ids are ignored": SetBehaviour("instance-ids-are-ignored", holds=True),
+}
+QUICK = {
+    "the leader selects the protocol",
+    "the generation begins with the join phase",
+    "rebalance timeouts are ignored",
+    "require_stable is ignored",
+}
+
+
+@pytest.mark.parametrize("fault", slow_if(lambda fault: fault not in QUICK, DESIGNS))
 def test_a_coordinator_with_another_design_has_one_exact_cause_which_is_on_the_page(
-    fault: str, cause: Edit
+    fault: str,
 ) -> None:
-    assert f"| {fault} | {cause} |" in PAGE.read_text(encoding="utf-8")
+    assert f"| {fault} | {DESIGNS[fault]} |" in PAGE.read_text(encoding="utf-8")
     name = MADE_UP[fault].instance
     given = together({name: virtual(NEW, SETTINGS)[name]})
     result = Verification(source(fault), SETTINGS._replace(walks=100), given=given).run()
-    assert _causes(result) == [str(cause)]
+    assert _causes(result) == [str(DESIGNS[fault])]
 
 
 def test_time_passes_for_every_port() -> None:

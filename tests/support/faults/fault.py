@@ -7,6 +7,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from groupcheck.implementation.core.config import Config
 from groupcheck.implementation.core.coordinator import Coordinator
+from groupcheck.implementation.core.group import Group
+from groupcheck.implementation.core.groups import Groups
 from groupcheck.implementation.core.shared import Shared
 from groupcheck.implementation.core.timers import NEVER, Timer
 from groupcheck.implementation.log.records import GroupMetadataRecord, GroupMetadataValue
@@ -63,8 +65,8 @@ class Faults(dict[str, Fault]):
     ) -> Callable[[F], F]:
         """Add a fault, which the first line of the docstring describes.
 
-        It is a class that replaces its base class in the coordinator, or a function that changes
-        the coordinator.
+        It is a class that replaces its base class in the coordinator, of all groups if that is
+        `Group`, or a function that changes the coordinator.
         """
 
         def add(fault: F) -> F:
@@ -77,7 +79,21 @@ class Faults(dict[str, Fault]):
 
 
 def _replacing(kind: type) -> PutIn:
-    return lambda coordinator: become(coordinator, kind)
+    part = _groups_of(kind) if issubclass(kind, Group) else kind
+    return lambda coordinator: become(coordinator, part)
+
+
+def _groups_of(kind: type[Group]) -> type[Groups]:
+    """Groups that are all of this class."""
+
+    class GroupsOfKind(Groups):
+        __slots__ = ()
+
+        def add(self, group: Group) -> None:
+            group.__class__ = kind
+            super().add(group)
+
+    return GroupsOfKind
 
 
 def become(coordinator: Coordinator, kind: type) -> Any:
@@ -96,7 +112,7 @@ def part_of(coordinator: Coordinator, kind: type | None) -> Any:
     """The only part of a coordinator that has this class."""
     held: tuple[dict[Any, Any], ...] = (coordinator._handlers, coordinator._timeouts)
     parts = [method.__self__ for methods in held for method in methods.values()]
-    parts += [coordinator._loading, coordinator._removal, coordinator._shared.groups]
+    parts += [coordinator, coordinator._loading, coordinator._removal, coordinator._shared.groups]
     api = api_of(coordinator, HeartbeatRequest)
     parts += [api._preconditions, api._static_members]
     (found,) = {id(part): part for part in parts if type(part) is kind}.values()

@@ -12,7 +12,6 @@ from groupcheck.implementation.core.config import NEW_MEMBER_JOIN_TIMEOUT_MS, Ch
 from groupcheck.implementation.core.coordinator import Coordinator
 from groupcheck.implementation.core.generations import HeartbeatApi
 from groupcheck.implementation.core.group import Group
-from groupcheck.implementation.core.groups import Groups
 from groupcheck.implementation.core.join import JoinApi
 from groupcheck.implementation.core.member import GroupTimer, Member, Pending
 from groupcheck.implementation.core.membership import Membership
@@ -46,23 +45,15 @@ class DropsEmptyGroups(Rebalance):
             self._shared.groups.discard(group)
 
 
+@MEMBERS.of("KAFKA-6005", "metadata")
 class AcceptsAnyProtocols(Group):
+    """A JoinGroup without a protocol is accepted in an Empty group."""
+
     __slots__ = ()
 
     def supports(self, protocol_type: str, protocols: tuple[Protocol, ...]) -> bool:
         is_first = self.state is GroupState.EMPTY
         return is_first or super().supports(protocol_type, protocols)
-
-
-@MEMBERS.of("KAFKA-6005", "metadata")
-class CreatesLenientGroups(Groups):
-    """A JoinGroup without a protocol is accepted in an Empty group."""
-
-    __slots__ = ()
-
-    def add(self, group: Group) -> None:
-        group.__class__ = AcceptsAnyProtocols
-        super().add(group)
 
 
 @MEMBERS.of("KAFKA-7610", "membership")
@@ -300,25 +291,15 @@ class KeepsIds(StaticMembers):
         super().replace(group, kept, request, body)
 
 
+@MADE_UP.of("the leader selects the protocol", "voting")
 class LedGroup(Group):
-    """Its leader selects the protocol."""
+    """The first protocol of the leader that all members support is selected, without a vote."""
 
     __slots__ = ()
 
     def select_protocol(self, choose: Choose) -> str:  # noqa: ARG002 - it leaves no choice
         leader = self.members[self.leader_id or ""]
         return next(n for n, _ in leader.protocols if self.supporters[n] == len(self.members))
-
-
-@MADE_UP.of("the leader selects the protocol", "voting")
-class LeaderSelects(Rebalance):
-    """The first protocol of the leader that all members support is selected, without a vote."""
-
-    __slots__ = ()
-
-    def complete(self, group: Group) -> None:
-        group.__class__ = LedGroup
-        super().complete(group)
 
 
 @MADE_UP.of("sessions never expire", "membership")
@@ -384,8 +365,9 @@ class BeginsGenerationsEarly(Rebalance):
         super()._begin_generation(group)
 
 
+@MADE_UP.of("the join phase never ends early", "metadata")
 class NeverJoinedGroup(Group):
-    """It waits as if a member were missing."""
+    """The join phase lasts its whole time, as if a member were missing."""
 
     __slots__ = ()
 
@@ -394,19 +376,9 @@ class NeverJoinedGroup(Group):
         return False
 
 
-@MADE_UP.of("the join phase never ends early", "metadata")
-class WaitsForTheTimeout(Groups):
-    """The join phase lasts its whole time."""
-
-    __slots__ = ()
-
-    def add(self, group: Group) -> None:
-        group.__class__ = NeverJoinedGroup
-        super().add(group)
-
-
+@MADE_UP.of("rebalance timeouts are ignored", "membership")
 class HastyGroup(Group):
-    """Its members join with their session timeout as the rebalance timeout."""
+    """The session timeout of a member is also its rebalance timeout."""
 
     __slots__ = ()
 
@@ -415,18 +387,10 @@ class HastyGroup(Group):
         super().add(member, protocol_type)
 
 
-@MADE_UP.of("rebalance timeouts are ignored", "membership")
-class IgnoresRebalanceTimeouts(Groups):
-    """The session timeout of a member is also its rebalance timeout."""
-
-    __slots__ = ()
-
-    def add(self, group: Group) -> None:
-        group.__class__ = HastyGroup
-        super().add(group)
-
-
+@MADE_UP.of("group.instance.ids are ignored", "static")
 class IgnoresInstances(Coordinator):
+    """Each member is a dynamic one."""
+
     __slots__ = ()
 
     def receive(self, request: Request) -> list[Response]:
@@ -439,13 +403,10 @@ class IgnoresInstances(Coordinator):
         return super().receive(request._replace(body=body))
 
 
-@MADE_UP.of("group.instance.ids are ignored", "static")
-def _ignores_instances(coordinator: Coordinator) -> None:
-    """Each member is a dynamic one."""
-    coordinator.__class__ = IgnoresInstances
-
-
+@MADE_UP.of("require_stable is ignored", "loners")
 class IgnoresRequireStable(Coordinator):
+    """OffsetFetch never waits for a transaction."""
+
     __slots__ = ()
 
     def receive(self, request: Request) -> list[Response]:
@@ -453,12 +414,6 @@ class IgnoresRequireStable(Coordinator):
         if isinstance(body, kafka.OffsetFetchRequest):
             request = request._replace(body=body._replace(require_stable=False))
         return super().receive(request)
-
-
-@MADE_UP.of("require_stable is ignored", "loners")
-def _ignores_require_stable(coordinator: Coordinator) -> None:
-    """OffsetFetch never waits for a transaction."""
-    coordinator.__class__ = IgnoresRequireStable
 
 
 @MADE_UP.of("generations restart when a group is empty", "membership")
