@@ -34,6 +34,7 @@ from groupcheck.model.engine.edits import (
     UnknownPartError,
     about,
 )
+from groupcheck.model.vocabulary import JoinGroupResponse
 from groupcheck.properties.coverage.transition_coverage import Coverage
 from groupcheck.properties.deviations.candidates import (
     ALTERNATIVES,
@@ -493,6 +494,20 @@ class Search:
 
 
 def _ending_with_time(tests: Iterable[ObservedTest]) -> tuple[ObservedTest, ...]:
-    """The tests in whose last step time passes; none if they are few."""
-    found = tuple(each for each in tests if isinstance(each.exchanges[-1].given, Advance))
+    """The tests in whose last step time passes; none if they are few.
+
+    On a real clock it passes in every step: what tells is that a JoinGroup that waited is answered.
+    """
+    found = tuple(each for each in tests if _ends_with_time(each))
     return found if len(found) >= SEVERAL else ()
+
+
+def _ends_with_time(test: ObservedTest) -> bool:
+    given, seen = test.exchanges[-1]
+    if isinstance(given, Advance):
+        return True
+    return test.tolerances is not None and any(
+        isinstance(answer.body, JoinGroupResponse)
+        and answer.request_id != getattr(given, "request_id", None)
+        for answer in seen.responses
+    )

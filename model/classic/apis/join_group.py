@@ -60,14 +60,20 @@ LEAVES_NO_GROUP: Final = Behaviour(
     "a group that a failed JoinGroup created is removed",
     at(),
 )
+ADMITS_UNKNOWN: Final = Behaviour(
+    "unknown-members-join",
+    API,
+    "a JoinGroup with an unknown member id adds a member with this id, and may create the group",
+    at(),
+)
 
 
 def join_group(step: Step, request: Request) -> None:
-    """The API; a request without a member id creates the group, even if it is then rejected."""
+    """The API; a JoinGroup that may create the group does, even if it is then rejected."""
     if decide(step, JOIN, request) is not None:
         return
     new = _body(request).member_id == NO_MEMBER_ID
-    if new and is_missing(step, request):
+    if is_missing(step, request):
         CREATE_GROUP(step, request)
     if decide(step, JOIN_FULL, request) is None:
         decide(step, JOIN_NEW if new else JOIN_AGAIN, request)
@@ -203,7 +209,10 @@ JOIN: Final = table(
         "the group does not exist, and only a JoinGroup without a member id creates it",
         at("GC:124", "GC:118", "GC:180", "GMM:6161"),
         NO_GROUP,
-        Guard("the request has a member id", lambda _step, request: bool(request.body.member_id)),
+        Guard(
+            "the request has a member id",
+            lambda step, request: bool(request.body.member_id) and not ADMITS_UNKNOWN(step),
+        ),
         _reply(ErrorCode.UNKNOWN_MEMBER_ID),
     ),
     moves={
@@ -331,6 +340,11 @@ def _is_pending(step: Step, request: Request) -> bool:
     return step.existing.is_pending(_body(request).member_id)
 
 
+def _may_join(step: Step, request: Request) -> bool:
+    is_unknown = step.existing.member(_body(request).member_id) is None
+    return _is_pending(step, request) or (is_unknown and ADMITS_UNKNOWN(step))
+
+
 def _unchanged(step: Step, request: Request) -> bool:
     return member_of(step, request).protocols == _body(request).protocols
 
@@ -340,7 +354,6 @@ def _admit(step: Step, request: Request) -> None:
     step.answer(request.request_id, current_generation(step, member, step.existing.state))
 
 
-_IS_PENDING: Final = Guard("the member id is pending", _is_pending)
 _UNCHANGED: Final = Guard("the member's protocols and metadata are unchanged", _unchanged)
 _CHANGED: Final = Guard(
     "the member's protocols or metadata have changed",
@@ -363,7 +376,7 @@ JOIN_AGAIN: Final = table(
         "the request has a group.instance.id and the pending id of a dynamic member: Kafka "
         "throws an exception",
         at("", "", "GC:267", "GMM:6436"),
-        _IS_PENDING,
+        Guard("the member id is pending", _is_pending),
         Guard(
             "the request has a group.instance.id",
             lambda _step, request: instance_of(request) is not None,
@@ -374,7 +387,7 @@ JOIN_AGAIN: Final = table(
         "join/pending-member",
         "the member id is pending: the member is added, and waits for the join phase to end",
         at("", "", "GC:264", "GMM:6433"),
-        _IS_PENDING,
+        Guard("the member id is pending", _may_join),
         ADD_MEMBER.effect,
     ),
     _check("join/fenced", at("", "", "GC:277", "CG:810")),
@@ -430,4 +443,13 @@ JOIN_AGAIN: Final = table(
     ),
     moves={"4.1": (("join/unknown-instance", "join/fenced"),)},
 )
-PARTS: Final = (LEAVES_NO_GROUP, JOIN, CREATE_GROUP, JOIN_FULL, JOIN_NEW, JOIN_AGAIN, AFTER_JOIN)
+PARTS: Final = (
+    ADMITS_UNKNOWN,
+    LEAVES_NO_GROUP,
+    JOIN,
+    CREATE_GROUP,
+    JOIN_FULL,
+    JOIN_NEW,
+    JOIN_AGAIN,
+    AFTER_JOIN,
+)

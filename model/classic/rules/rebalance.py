@@ -55,7 +55,13 @@ AWAITS_PENDING: Final = Behaviour(
     "id is removed",
     at("", "", "GM:360", "CG:724"),
 )
-# The next three behaviours are those of other implementations.
+# The next four behaviours are those of other implementations.
+DELAYS_EACH: Final = Behaviour(
+    "each-join-phase-is-delayed",
+    AREA,
+    "every join phase begins with the initial delay, not only that of an Empty group",
+    at(),
+)
 RESTARTS_GENERATIONS: Final = Behaviour(
     "generations-restart-when-empty",
     AREA,
@@ -102,6 +108,8 @@ MAYBE_PREPARE: Final = Effect(
 def prepare_rebalance(step: Step) -> None:
     """Prepare a rebalance (2.7 GroupCoordinator.scala:1123)."""
     decide(step, PREPARE, None)
+    if DELAYS_EACH(step):
+        _start_initial_delay(step, None)
     if BEGINS_GENERATION_EARLY(step):
         increment_generation(step, None)
     check_join_complete(step)

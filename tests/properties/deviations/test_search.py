@@ -378,6 +378,8 @@ DESIGNS: dict[str, Edit] = {
     "the join phase never ends early": SetBehaviour("join-phase-never-ends-early", holds=True),
     "rebalance timeouts are ignored": SetBehaviour("rebalance-timeouts-are-ignored", holds=True),
     "require_stable is ignored": SetBehaviour("require-stable-is-ignored", holds=True),
+    "each join phase is delayed": SetBehaviour("each-join-phase-is-delayed", holds=True),
+    "unknown members join": SetBehaviour("unknown-members-join", holds=True),
     "group.instance.ids are ignored": SetBehaviour("instance-ids-are-ignored", holds=True),
 }
 QUICK = {

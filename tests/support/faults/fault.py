@@ -79,11 +79,11 @@ class Faults(dict[str, Fault]):
 
 
 def _replacing(kind: type) -> PutIn:
-    part = _groups_of(kind) if issubclass(kind, Group) else kind
+    part = groups_of(kind) if issubclass(kind, Group) else kind
     return lambda coordinator: become(coordinator, part)
 
 
-def _groups_of(kind: type[Group]) -> type[Groups]:
+def groups_of(kind: type[Group]) -> type[Groups]:
     """Groups that are all of this class."""
 
     class GroupsOfKind(Groups):

@@ -27,7 +27,7 @@ from groupcheck.model.vocabulary import (
     Response,
     ResponseBody,
 )
-from support.faults.fault import Faults, api_of, become, part_of, stored, timers
+from support.faults.fault import Faults, api_of, become, groups_of, part_of, stored, timers
 
 MEMBERS, MADE_UP = Faults(), Faults()
 
@@ -365,6 +365,29 @@ class BeginsGenerationsEarly(Rebalance):
         super()._begin_generation(group)
 
 
+@MADE_UP.of("unknown members join", "membership")
+class AdmitsUnknownIds(JoinApi):
+    """A JoinGroup with an unknown member id adds a member with this id."""
+
+    __slots__ = ()
+
+    def join(
+        self, request: Request, body: kafka.JoinGroupRequest
+    ) -> kafka.JoinGroupResponse | None:
+        is_missing = self._groups.get(body.group_id) is None
+        if is_missing and body.member_id and self._precondition_error(body, None) is None:
+            self._shared.create(body.group_id)
+        return super().join(request, body)
+
+    def _join_known(
+        self, group: Group, request: Request, body: kafka.JoinGroupRequest
+    ) -> kafka.JoinGroupResponse | None:
+        if body.member_id in group.members or body.member_id in group.pending_members:
+            return super()._join_known(group, request, body)
+        self._membership.add(group, body.member_id, request, body)
+        return None
+
+
 @MADE_UP.of("the join phase never ends early", "metadata")
 class NeverJoinedGroup(Group):
     """The join phase lasts its whole time, as if a member were missing."""
@@ -374,6 +397,23 @@ class NeverJoinedGroup(Group):
     @property
     def all_joined(self) -> bool:
         return False
+
+
+class BeginsWithDelay(Rebalance):
+    __slots__ = ()
+
+    def _wait_for_all(self, group: Group, min_ms: int = 0) -> None:
+        super()._wait_for_all(group, min_ms)
+        delay_ms = self._config.group_initial_rebalance_delay_ms
+        group.in_initial_delay = True
+        self._delay(group.join_timer, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
+
+
+@MADE_UP.of("each join phase is delayed", "membership")
+def _delays_each_join_phase(coordinator: Coordinator) -> None:
+    """Every join phase begins with the initial delay, not only the first."""
+    become(coordinator, groups_of(NeverJoinedGroup))
+    become(coordinator, BeginsWithDelay)
 
 
 @MADE_UP.of("rebalance timeouts are ignored", "membership")
