@@ -83,8 +83,8 @@ class Member(GroupTimer):
         return self.is_new or (self.join_request_id is None and self.sync_request_id is None)
 
     def metadata(self, protocol_name: str | None) -> bytes:
-        """The member's metadata for a protocol that it supports."""
-        return next(metadata for name, metadata in self.protocols if name == protocol_name)
+        """The member's metadata for a protocol; empty if it does not support it."""
+        return next((data for name, data in self.protocols if name == protocol_name), b"")
 
 
 class Pending(GroupTimer):

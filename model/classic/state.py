@@ -55,8 +55,8 @@ class Member(NamedTuple):
         return self.group_instance_id is not None or self.null_instance
 
     def metadata(self, protocol_name: str) -> bytes:
-        """The metadata of its first protocol of that name, which it must have."""
-        return next(p.metadata for p in self.protocols if p.name == protocol_name)
+        """The metadata of its first protocol of that name, which it has in Kafka."""
+        return next((p.metadata for p in self.protocols if p.name == protocol_name), b"")
 
 
 STOPPED_MS = maxsize  # left on a timer that has fired and that edited rules do not restart

@@ -149,7 +149,8 @@ def sooner(finding: Finding) -> Iterator[Sequence]:
     config, state = Config.of(finding.sequence.broker), finding.before
     while due := due_next(state, last.ms - passed_ms):
         passed_ms += due[0].left_ms
-        if passed_ms >= last.ms:
+        # A timer that is late may fire at any time.
+        if due[0].left_ms <= 0 or passed_ms >= last.ms:
             return
         yield finding.sequence._replace(steps=(*steps, Advance(passed_ms)))
         outcomes = successors(state, Advance(due[0].left_ms), profile, config)

@@ -115,7 +115,7 @@ def next_request(context: Context, choices: Choices) -> Input:  # noqa: PLR0911 
         if missing:
             return context.request(_as_before(missing[choices.of(len(missing))]), version)
         if group.join_timer is not None and group.join_timer.left_ms != STOPPED_MS:
-            return Advance(group.join_timer.left_ms)
+            return Advance(max(group.join_timer.left_ms, 0))  # it may be late
     if group.state is GroupState.COMPLETING_REBALANCE:
         missing = sorted(
             (m for m in known if m.awaiting_sync is None), key=lambda m: m.member_id == group.leader

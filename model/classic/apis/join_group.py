@@ -22,6 +22,7 @@ from groupcheck.model.classic.rules.guards import (
     state_is,
 )
 from groupcheck.model.classic.rules.members import (
+    ACCEPTS_ANY,
     PARK_JOIN,
     current_generation,
     drop_instance,
@@ -276,6 +277,8 @@ JOIN_FULL: Final = single(
 def _inconsistent(step: Step, request: Request) -> bool:
     """Not (Empty and a protocol offered, or the same type and a protocol that all support)."""
     group, body = step.existing, _body(request)
+    if ACCEPTS_ANY(step):
+        return False
     if group.state is EMPTY:
         return not (body.protocol_type and body.protocols)
     return group.protocol_type != body.protocol_type or not any(

@@ -162,11 +162,23 @@ SELECTS_ANY: Final = Behaviour(
 )
 
 
+ACCEPTS_ANY: Final = Behaviour(
+    "protocols-are-not-compared",
+    AREA,
+    "a JoinGroup is accepted whatever protocols it offers, and the selected protocol may be any "
+    "that a member offers, or none if none offers one",
+    at(),
+)
+
+
 def selectable(step: Step, members: tuple[Member, ...]) -> list[str]:
     """The protocols that may be selected."""
-    if not SELECTS_ANY(step):
+    accepts_any = ACCEPTS_ANY(step)
+    if not accepts_any and not SELECTS_ANY(step):
         return vote_winners(members)
     names = {protocol.name for member in members for protocol in member.protocols}
+    if accepts_any:
+        return sorted(names) or [""]
     return sorted(name for name in names if supported_by_all(members, name))
 
 

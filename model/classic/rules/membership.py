@@ -7,6 +7,7 @@ from typing import Final, cast
 
 from groupcheck.model.classic.rules.guards import PREPARING
 from groupcheck.model.classic.rules.members import (
+    ACCEPTS_ANY,
     AREA,
     ELECTS_AT_COMPLETION,
     LEADER_LEFT,
@@ -171,6 +172,7 @@ PARTS: Final = (
     COMPLETE_JOIN,
     ELECTS_AT_COMPLETION,
     SELECTS_ANY,
+    ACCEPTS_ANY,
     DELAYS_EACH,
     NEVER_ENDS_EARLY,
     BEGINS_GENERATION_EARLY,

@@ -14,7 +14,6 @@ from groupcheck.model.classic.rules.members import (
     elect_leader,
     rebalance_timeout_ms,
     selectable,
-    vote_winners,
 )
 from groupcheck.model.classic.rules.retention import START_EMPTY_RETENTION
 from groupcheck.model.classic.rules.session import answer_parked_syncs, restart_session
@@ -285,6 +284,9 @@ def _mark_dead(step: Step, _subject: object) -> None:
 
 
 def _restart_join_phase(step: Step, _subject: object) -> None:
+    if DELAYS_EACH(step):
+        _start_initial_delay(step, None)
+        return
     # Never 0, with which no other timer would ever fire.
     timer = JoinTimer(max(rebalance_timeout_ms(step.existing), 1))
     step.group = step.existing._replace(join_timer=timer)
@@ -377,7 +379,7 @@ COMPLETE_JOIN: Final = table(
         "the only member offers no protocol: Kafka throws an exception after it has incremented "
         "the generation, and the group is stuck",
         at("GM:179", "GM:207"),
-        Guard("no protocol gets a vote", lambda step, _s: not vote_winners(step.members)),
+        Guard("no protocol gets a vote", lambda step, _s: not selectable(step, step.members)),
         _BEGIN_GENERATION,
         Effect("answer the parked JoinGroup with UNKNOWN_SERVER_ERROR", _fail_without_protocol),
     ),
@@ -385,7 +387,7 @@ COMPLETE_JOIN: Final = table(
         "rebalance/complete",
         "the join phase ends and a new generation begins",
         at("GC:664", "GC:691", "GC:1208", "GMM:6641"),
-        Guard("a protocol wins the vote", lambda step, _s: bool(vote_winners(step.members))),
+        Guard("a protocol wins the vote", lambda step, _s: bool(selectable(step, step.members))),
         _BEGIN_GENERATION,
         Effect("select the protocol by vote and move to CompletingRebalance", _choose_protocol),
         Effect("start the sync timer (KAFKA-12890)", _start_sync_timer).only(

@@ -379,6 +379,7 @@ DESIGNS: dict[str, Edit] = {
     "rebalance timeouts are ignored": SetBehaviour("rebalance-timeouts-are-ignored", holds=True),
     "require_stable is ignored": SetBehaviour("require-stable-is-ignored", holds=True),
     "each join phase is delayed": SetBehaviour("each-join-phase-is-delayed", holds=True),
+    "protocols are not compared": SetBehaviour("protocols-are-not-compared", holds=True),
     "unknown members join": SetBehaviour("unknown-members-join", holds=True),
     "group.instance.ids are ignored": SetBehaviour("instance-ids-are-ignored", holds=True),
 }

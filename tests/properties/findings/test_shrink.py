@@ -143,6 +143,20 @@ def test_an_advance_after_which_edited_rules_have_no_outcome_stays(
     assert len(earlier) > 1
 
 
+def test_a_wait_for_a_timer_that_is_late_is_not_made_shorter() -> None:
+    """On a real clock, no time may be left on a timer that has not fired."""
+    long = Sequence("2.7", {}, (_join(1), _join(2), Advance(600_000)))
+    finding = replay(long, ListsMembersToFollowers())
+    assert finding is not None
+    before = finding.before
+    assert before is not None
+    assert before.group is not None
+    assert before.group.join_timer is not None
+    late = before.group.join_timer._replace(left_ms=-31)
+    group = before.group._replace(join_timer=late)
+    assert not list(sooner(finding._replace(before=before._replace(group=group))))
+
+
 def test_removing_a_join_removes_the_steps_with_its_member_id() -> None:
     for size in range(1, 8):
         for smaller in _shorter(NOISY, size):

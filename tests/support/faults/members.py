@@ -16,7 +16,7 @@ from groupcheck.implementation.core.join import JoinApi
 from groupcheck.implementation.core.member import GroupTimer, Member, Pending
 from groupcheck.implementation.core.membership import Membership
 from groupcheck.implementation.core.profiles import NEVER_SINCE
-from groupcheck.implementation.core.rebalance import Rebalance
+from groupcheck.implementation.core.rebalance import Rebalance, _join_timer
 from groupcheck.implementation.core.static_members import Replacement, StaticMembers
 from groupcheck.model import vocabulary as kafka
 from groupcheck.model.vocabulary import (
@@ -406,7 +406,20 @@ class BeginsWithDelay(Rebalance):
         super()._wait_for_all(group, min_ms)
         delay_ms = self._config.group_initial_rebalance_delay_ms
         group.in_initial_delay = True
-        self._delay(group.join_timer, delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
+        self._delay(_join_timer(group), delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
+
+
+@MADE_UP.of("protocols are not compared", "metadata")
+class MixedGroup(Group):
+    """Any protocols are accepted, and the one that most members offer is selected."""
+
+    __slots__ = ()
+
+    def supports(self, _protocol_type: str, _protocols: tuple[Protocol, ...]) -> bool:
+        return True
+
+    def select_protocol(self, _choose: Choose) -> str:
+        return max(self.supporters, key=lambda name: self.supporters[name], default="")
 
 
 @MADE_UP.of("each join phase is delayed", "membership")
