@@ -171,14 +171,14 @@ ACCEPTS_ANY: Final = Behaviour(
 )
 
 
-def selectable(step: Step, members: tuple[Member, ...]) -> list[str]:
+def selectable(step: Step, members: tuple[Member, ...]) -> Sequence[str | None]:
     """The protocols that may be selected."""
     accepts_any = ACCEPTS_ANY(step)
     if not accepts_any and not SELECTS_ANY(step):
         return vote_winners(members)
     names = {protocol.name for member in members for protocol in member.protocols}
     if accepts_any:
-        return sorted(names) or [""]
+        return sorted(names) or ("", None)
     return sorted(name for name in names if supported_by_all(members, name))
 
 
