@@ -496,7 +496,7 @@ class Search:
 def _ending_with_time(tests: Iterable[ObservedTest]) -> tuple[ObservedTest, ...]:
     """The tests in whose last step time passes; none if they are few.
 
-    On a real clock it passes in every step: what tells is that a JoinGroup that waited is answered.
+    On a real clock it passes in every step. Those in which a parked JoinGroup is answered count.
     """
     found = tuple(each for each in tests if _ends_with_time(each))
     return found if len(found) >= SEVERAL else ()

@@ -399,16 +399,6 @@ class NeverJoinedGroup(Group):
         return False
 
 
-class BeginsWithDelay(Rebalance):
-    __slots__ = ()
-
-    def _wait_for_all(self, group: Group, min_ms: int = 0) -> None:
-        super()._wait_for_all(group, min_ms)
-        delay_ms = self._config.group_initial_rebalance_delay_ms
-        group.in_initial_delay = True
-        self._delay(_join_timer(group), delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
-
-
 @MADE_UP.of("protocols are not compared", "metadata")
 class MixedGroup(Group):
     """Any protocols are accepted, and the one that most members offer is selected."""
@@ -420,6 +410,16 @@ class MixedGroup(Group):
 
     def select_protocol(self, _choose: Choose) -> str:
         return max(self.supporters, key=lambda name: self.supporters[name], default="")
+
+
+class BeginsWithDelay(Rebalance):
+    __slots__ = ()
+
+    def _wait_for_all(self, group: Group, min_ms: int = 0) -> None:
+        super()._wait_for_all(group, min_ms)
+        delay_ms = self._config.group_initial_rebalance_delay_ms
+        group.in_initial_delay = True
+        self._delay(_join_timer(group), delay_ms, max(group.rebalance_timeout_ms - delay_ms, 0))
 
 
 @MADE_UP.of("each join phase is delayed", "membership")
