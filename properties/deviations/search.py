@@ -222,16 +222,29 @@ class Search:
     def _number_otherwise(
         self, findings: list[Finding], tests: list[ObservedTest], covered: Shown
     ) -> None:
-        """Adopt another first number if that explains a finding, with at most one more edit."""
+        """Adopt another first number if that explains a finding, with at most one more edit.
+
+        Of several such edits, it is the one that explains most tests.
+        """
         for finding, test in zip(findings, tests, strict=True):
             for number in first_numbers(finding):
-                others = self._of(finding, Stage.OWN, Stage.NEAR, Stage.CERTAIN)
-                edits = chain([(number,)], ((number, other) for other in others))
-                found = next((e for e in edits if self._may_add(e, (test,), covered)), None)
-                if found is not None:
+                found = self._numbered(number, finding, tests, covered)
+                if found:
                     self.adopted = (*self.adopted, *found)
                     self._add_evidence(test)
                     return
+
+    def _numbered(
+        self, number: Edit, finding: Finding, tests: list[ObservedTest], covered: Shown
+    ) -> Deviations:
+        """Another first number, with one more edit if needed; empty if they explain no finding."""
+        test = ObservedTest.of(finding)
+        if self._may_add((number,), (test,), covered):
+            return (number,)
+        others = self._of(finding, Stage.OWN, Stage.NEAR, Stage.CERTAIN, Stage.FAR)
+        pairs = ((number, other) for other in self._in_time(others))
+        found = [pair for pair in pairs if self._may_add(pair, (test,), covered)]
+        return max(found, key=lambda e: self._explained((*self.adopted, *e), tests), default=())
 
     def _explain_together(self, tests: list[ObservedTest], covered: Shown) -> None:
         """Adopt edits that each explain several tests, those that explain most first."""
